@@ -6,15 +6,17 @@
 //!
 //! ## When it is wrong
 //! What both are made of stands for itself: that the one is infinite where the other is makes ways that do not occur, never fewer than do. Of places that are summed, and of
-//! those of which the greatest is taken, two of each kind stand for all. A product that is too small to be seen is taken for the number that it is.
+//! those of which the greatest is taken, two of each kind stand for all. A sum of what is of one sign is beyond its dtype where any of it is. A product that is too small to be seen is taken for the number that it is.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
+use crate::graph::Dtype;
 use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op, SourceId};
 use crate::rules::field::Field;
 use crate::rules::rounding::backward::constant;
-use crate::rules::rounding::forward::{Past, Ranges, largest, ranges};
+use crate::rules::rounding::forward::{Past, Ranges, count, largest, ranges};
+use crate::rules::rounding::interval::Interval;
 use crate::rules::rounding::{Box, free};
 use crate::rules::table::{Real, real};
 use crate::sym::Dim;
@@ -50,6 +52,18 @@ impl Reach {
     pub fn most(self) -> f64 {
         self.low.abs().max(self.high.abs())
     }
+
+    /// What of an interval lies on the side of 0 on which this lies.
+    fn side_of(self, range: Interval) -> Option<Interval> {
+        let (low, high) = (range.low, range.high);
+        if self.low >= 0.0 {
+            Interval::new(low.max(0.0), high.max(0.0))
+        } else if self.high <= 0.0 {
+            Interval::new(low.min(0.0), high.min(0.0))
+        } else {
+            Some(range)
+        }
+    }
 }
 
 /// How far values reach that may be beyond the working range; those that are not are not in here.
@@ -82,7 +96,11 @@ pub fn leave_alike(e: &mut Elements, x: ExprId, y: ExprId, sources: Box<'_>, lea
     }
     let order = in_order(e, [x, y]);
     e.spend(order.len())?;
-    let (ranges, mut past, _) = ranges(e, &order, sources)?;
+    let signed = |source: Option<SourceId>, dtype| {
+        let range = sources(source, dtype)?;
+        source.and_then(|s| leaving.get(&s)).map_or(Some(range), |reach| reach.side_of(range))
+    };
+    let (ranges, mut past, _) = ranges(e, &order, &signed)?;
     let (sizes, beyond) = grown(e, &order, large(e, &order, leaving));
     past.extend(order.iter().filter(|id| beyond.contains(id)));
     let may = may_leave(e, &order, &past, leaving);
@@ -220,7 +238,7 @@ impl<'w> Ways<'w> {
             if !infinite && past.iter().all(|two| *two == [0, 0]) {
                 continue;
             }
-            let [a, b] = self.ends(e, own, past)?;
+            let Some([a, b]) = self.ends(e, own, past)? else { continue };
             let one = a == b && [UP, DOWN, NAN].contains(&a);
             if !one && (a | b) & !FINITE != 0 {
                 return Some(false);
@@ -229,31 +247,60 @@ impl<'w> Ways<'w> {
         Some(true)
     }
 
-    /// What both elements are in one way.
-    fn ends(&self, e: &Elements, own: &[Two], past: &[Two]) -> Option<Two> {
+    /// What both elements are in one way; `None` within where there is no such way: a sum of what is of one sign is no less than any of it, and one of what is nothing is not large.
+    fn ends(&self, e: &Elements, own: &[Two], past: &[Two]) -> Option<Option<Two>> {
         let mut known: FxHashMap<ExprId, Two> = FxHashMap::default();
+        // At which of both places elements are beyond their dtype themselves.
+        let mut beyond: FxHashMap<ExprId, [bool; 2]> = FxHashMap::default();
+        // At which they are nothing, or next to it.
+        let mut tiny: FxHashMap<ExprId, [bool; 2]> = FxHashMap::default();
         for ((id, ..), two) in self.atoms.iter().zip(own) {
             known.insert(*id, *two);
+            tiny.insert(*id, two.map(|kinds| kinds == NOTHING));
         }
         for id in &self.made {
             let expr = e.expr(*id)?;
             let mut two = computed(e, expr, &known);
+            let mut lies_beyond = self.sums_beyond(e, expr, &beyond);
+            let is_tiny = sums_tiny(expr, &tiny);
+            tiny.insert(*id, is_tiny);
             if expr.dtype.is_float() {
                 for kinds in &mut two {
                     *kinds = self.within(*id, *kinds);
                 }
-                for ((group, _), leaves) in self.past.iter().zip(past) {
-                    for (kinds, leaves) in two.iter_mut().zip(leaves) {
-                        if *leaves == 1 && group.contains(id) {
-                            *kinds = left(*kinds);
+                for (_, leaves) in self.past.iter().zip(past).filter(|((group, _), _)| group.contains(id)) {
+                    let is_no_way = |((leaves, beyond), tiny): ((&u8, bool), bool)| match leaves {
+                        0 => beyond,
+                        _ => tiny,
+                    };
+                    if leaves.iter().zip(lies_beyond).zip(is_tiny).any(is_no_way) {
+                        return Some(None);
+                    }
+                    for ((kinds, beyond), leaves) in two.iter_mut().zip(&mut lies_beyond).zip(leaves) {
+                        if *leaves == 1 {
+                            (*kinds, *beyond) = (left(*kinds), true);
                         }
                     }
                 }
             }
             known.insert(*id, two);
+            beyond.insert(*id, lies_beyond);
         }
         let [a, b] = self.roots.map(|r| known.get(&r).map(|[one, other]| one | other));
-        Some([a?, b?])
+        Some(Some([a?, b?]))
+    }
+
+    /// At which of both places a sum is beyond its dtype since something is that it is a sum of, all of it of one sign.
+    fn sums_beyond(&self, e: &Elements, expr: &Expr, beyond: &FxHashMap<ExprId, [bool; 2]>) -> [bool; 2] {
+        let range = |k: &ExprId| self.ranges.get(k);
+        let one_sign = expr.kids.iter().all(|k| range(k).is_some_and(|r| r.low >= 0.0))
+            || expr.kids.iter().all(|k| range(k).is_some_and(|r| r.high <= 0.0));
+        if !is_sum(expr) || !one_sign || expr.kids.iter().any(|k| e.dtype(*k) != Some(expr.dtype)) {
+            return [false; 2];
+        }
+        let all = expr.kids.iter().filter_map(|k| beyond.get(k));
+        let [a, b] = all.fold([false; 2], |[a, b], [p, q]| [a || *p, b || *q]);
+        if matches!(expr.form, Form::Reduce(..)) { [a || b; 2] } else { [a, b] }
     }
 
     /// What a number may be that lies in its interval, where it is finite.
@@ -262,6 +309,17 @@ impl<'w> Ways<'w> {
         let finite = kinds & signs(range.low, range.high);
         if finite == 0 { kinds } else { kinds & !FINITE | finite }
     }
+}
+
+fn is_sum(expr: &Expr) -> bool {
+    matches!(expr.form, Form::Op(Op::Add) | Form::Reduce(Fold::Sum, ..))
+}
+
+/// At which of both places a sum is of nothing but what is next to nothing.
+fn sums_tiny(expr: &Expr, tiny: &FxHashMap<ExprId, [bool; 2]>) -> [bool; 2] {
+    let each = expr.kids.iter().map(|k| tiny.get(k).copied().unwrap_or_default());
+    let [a, b] = each.fold([is_sum(expr); 2], |[a, b], [p, q]| [a && p, b && q]);
+    if matches!(expr.form, Form::Reduce(..)) { [a && b; 2] } else { [a, b] }
 }
 
 /// Returns what leaves its dtype where what stands for itself is near the end of its own, or as large as it may be.
@@ -279,15 +337,25 @@ fn end(e: &Elements, id: ExprId) -> f64 {
     e.dtype(id).map_or(0.0, |dtype| largest(dtype).log2())
 }
 
-/// Returns how large what is made of some elements may be, and what leaves its dtype then: a multiple by more than 1, a square, a product of two such, and what is rounded to less.
+/// Returns how large what is made of some elements may be, and what leaves its dtype then: a multiple by more than 1, a square, a product of two such, a sum of multiples of many, and what is rounded to less.
 fn grown(e: &Elements, made: &[ExprId], mut sizes: Sizes) -> (Sizes, FxHashSet<ExprId>) {
     let mut out = FxHashSet::default();
+    // Multiples, and sums of them: what other factors come to is not asked.
+    let mut multiples: FxHashSet<ExprId> = sizes.keys().copied().collect();
     for id in made {
         let Some(expr) = e.expr(*id).filter(|x| x.dtype.is_float() && !sizes.contains_key(id)) else { continue };
         let within = expr.kids.iter().filter_map(|k| sizes.get(k)).copied().reduce(f64::max);
         let Some(within) = within else { continue };
         let number = |k: &ExprId| constant(e, *k).or_else(|| Some(-e.float(*k)?).filter(|v| *v > 0.0)).map(f64::log2);
+        let is_multiple = |k: &ExprId| multiples.contains(k) || e.dtype(*k) == Some(Dtype::Bool) || is_number(e, *k);
+        if expr.kids.iter().all(is_multiple) {
+            multiples.insert(*id);
+        }
+        let is_sum = multiples.contains(id) && expr.kids.iter().all(|k| sizes.contains_key(k));
         let size = match (&expr.form, expr.kids.as_slice()) {
+            (Form::Reduce(Fold::Sum, _, all), _) if multiples.contains(id) => {
+                within + count(e, all).map_or(0.0, f64::log2)
+            }
             (Form::Op(Op::Mul), [a, b]) if sizes.contains_key(a) && sizes.contains_key(b) => {
                 sizes.get(a).into_iter().chain(sizes.get(b)).sum()
             }
@@ -295,6 +363,7 @@ fn grown(e: &Elements, made: &[ExprId], mut sizes: Sizes) -> (Sizes, FxHashSet<E
             (Form::Op(Op::Div), [a, b]) if sizes.contains_key(a) => within - number(b).unwrap_or(0.0),
             (Form::Op(Op::Div), _) => continue,
             (Form::Op(Op::Add), [a, b]) if a == b => within + 1.0,
+            (Form::Op(Op::Add | Op::Sub), _) if is_sum => within + 1.0,
             (Form::Named(target, _), _) => match real(target) {
                 Some(Real::Square) => 2.0 * within,
                 Some(Real::Sqrt) => within / 2.0,
@@ -311,6 +380,10 @@ fn grown(e: &Elements, made: &[ExprId], mut sizes: Sizes) -> (Sizes, FxHashSet<E
     (sizes, out)
 }
 
+fn is_number(e: &Elements, id: ExprId) -> bool {
+    e.expr(id).is_some_and(|x| matches!(x.form, Form::Const(_) | Form::Number(_)))
+}
+
 /// Whether elements that may leave their dtype do so in the same places.
 pub fn leave_together(e: &mut Elements, one: ExprId, other: ExprId) -> Option<bool> {
     let dtype = e.dtype(one)?;
@@ -318,7 +391,7 @@ pub fn leave_together(e: &mut Elements, one: ExprId, other: ExprId) -> Option<bo
         return Some(false);
     }
     let same = exponent(e, one).is_some_and(|x| exponent(e, other) == Some(x));
-    Some(same || Field::same_value(e, dtype, one, other) == Some(true))
+    Some(same || Field::same_value_in_parts(e, dtype, one, other))
 }
 
 /// Returns the exponent of an exponential, or of one less 1: both are infinite where it is too large.
@@ -644,7 +717,7 @@ mod tests {
     use super::*;
     use crate::graph::Dtype;
     use crate::rules::element::arena::Source;
-    use crate::rules::rounding::Interval;
+    use crate::rules::element::index::Place;
     use crate::sym::Symbols;
     use crate::term::store::Store;
 
@@ -687,6 +760,22 @@ mod tests {
         let (half, more) = (times(&mut e, y, 0.5), times(&mut e, y, 4.0));
         let (rest, back) = (made(&mut e, Op::Sub, y, half), times(&mut e, more, 0.125));
         assert!(alike(&mut e, rest, half, &leaving) && alike(&mut e, back, half, &leaving));
+    }
+
+    #[test]
+    fn sums_of_many_leave_their_dtype_where_none_of_them_does() {
+        let (mut e, [(_, source), _]) = two();
+        let eight = Dim::Fixed(8);
+        let at = e.place(Place::Bound(0, eight));
+        let v = e.load(Dtype::F32, source, smallvec::smallvec![at]).unwrap();
+        let sum = |e: &mut Elements, of: ExprId| e.reduced(Fold::Sum, 0, &[eight], of).unwrap();
+        let (whole, part) = (sum(&mut e, v), times(&mut e, v, 0.125));
+        let (mean, parts) = (times(&mut e, whole, 0.125), sum(&mut e, part));
+        for (most, expected) in [(1e37, true), (1e38, false)] {
+            let leaving = Leaving::from_iter([(source, Reach { low: 0.0, high: most })]);
+            assert_eq!(alike(&mut e, mean, parts, &leaving), expected, "{most}");
+            assert_eq!(alike(&mut e, parts, mean, &leaving), expected, "{most}");
+        }
     }
 
     #[test]
