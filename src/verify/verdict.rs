@@ -251,4 +251,16 @@ impl Verdict {
             ..Verdict::proved_exact(Vec::new())
         }
     }
+
+    /// Returns the verdict that leaves values unknown, for that reason, where this one shows them.
+    pub fn with_values_open(&self, why: String) -> Self {
+        let mut answers = self.answers.clone();
+        for answer in answers.iter_mut().filter(|a| a.question == Question::Values) {
+            answer.finding = Finding::Unknown;
+            (answer.level, answer.evidence) = (None, None);
+            answer.reasons = vec![why.clone()];
+        }
+        let refusal = Verdict::refusal(Finding::Unknown, Question::Values, why, Vec::new());
+        Verdict { answers, ms: self.ms, terms: self.terms, tried: self.tried, ..refusal }
+    }
 }

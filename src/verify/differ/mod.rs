@@ -133,19 +133,14 @@ fn sampled(verdict: Verdict, before: &Graph, after: &Graph, registry: &Registry,
         let trials = trials::of(&mut subject, options.budget.bytes);
         sampled::rounding(&mut subject, &trials, options.seed, deadline)
     });
+    let held = held.and_then(|ran| {
+        region::vanish_alike((before, after), registry, options, deadline)?;
+        Ok(ran)
+    });
     match held {
         Ok(_) => Verdict { accepted: options.policy.accepts(&verdict), ..verdict },
         Err(unheld) => {
-            let why = unheld.to_string();
-            let mut answers = verdict.answers.clone();
-            for answer in answers.iter_mut().filter(|a| a.question == Question::Values) {
-                answer.finding = Finding::Unknown;
-                (answer.level, answer.evidence) = (None, None);
-                answer.reasons = vec![why.clone()];
-            }
-            let refusal = Verdict::refusal(Finding::Unknown, Question::Values, why, Vec::new());
-            let mut refused = Verdict { answers, open: vec![Question::Values], ..refusal };
-            (refused.ms, refused.terms, refused.tried) = (verdict.ms, verdict.terms, verdict.tried);
+            let mut refused = verdict.with_values_open(unheld.to_string());
             refused.rounds_farther = matches!(unheld, Unheld::Farther(_));
             refused.accepted = options.policy.accepts(&refused);
             refused

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use crate::exec::{Floats, Value};
 use crate::formats::text::domain::Domain;
-use crate::graph::{Dtype, View};
+use crate::graph::{Dtype, NodeId, View};
 use crate::rules::rounding::flushed;
 use crate::verify::differ::INDEX_LIMITS;
 use crate::verify::differ::error::Ground;
@@ -37,6 +37,10 @@ const FIRST_SIZES: usize = 2;
 
 /// How many units of the dtype of a tensor rounding may come to, whatever it was.
 pub const UNITS: f64 = 64.0;
+
+/// From how many seeds what is nothing but rounding is looked for, until so many elements were looked at: most quotients are not rounded when they are multiplied back.
+const SEEDS: u64 = 16;
+const ELEMENTS: usize = 1024;
 
 /// Why what rounding does is not taken.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -136,11 +140,48 @@ fn rounding_in(
 
 /// Whether no more of the second program than of the first is nothing but rounding: what is made of that may be large on inputs that no run meets.
 fn vanish_alike(lab: &Lab<'_, '_>, floats: Option<Floats>) -> Result<(), Unheld> {
-    let second = vanishing(lab, lab.subject.after, floats);
-    if second.is_empty() || second.len() <= vanishing(lab, lab.subject.before, floats).len() {
+    no_more(lab.subject, &[lab.subject.before, lab.subject.after].map(|graph| vanishing(lab, graph, floats)))
+}
+
+/// The same on ordinary inputs of other seeds, as many as it takes for some elements to be rounded; nothing is said where both programs do not run on them.
+pub fn vanish_alike_on_some(
+    subject: &mut Subject<'_>,
+    trials: &Trials,
+    seed: u64,
+    deadline: Instant,
+) -> Result<(), Unheld> {
+    let ordinary = |t: &&Trial| t.regime == Regime::Normal(1) && t.sizes == 0;
+    let Some(trial) = trials.list.iter().find(ordinary) else { return Ok(()) };
+    let sizes = trials.sizes.first().cloned().unwrap_or_default();
+    let doubles = subject.holds_doubles();
+    for floats in [None, Some(Floats::Single)].into_iter().filter(|f| f.is_none() || doubles) {
+        let (mut found, mut looked_at) = ([Vec::new(), Vec::new()], 0_usize);
+        for more in 0..SEEDS {
+            if looked_at >= ELEMENTS {
+                break;
+            }
+            let ran = both_run(subject, &sizes, (trial, seed.wrapping_add(more)), deadline, floats);
+            let Some((inputs, ..)) = ran else { break };
+            let elements = inputs.iter().filter_map(Value::as_tensor).map(|t| t.numel()).max().unwrap_or(0);
+            looked_at = looked_at.saturating_add(elements.max(1));
+            let lab = Lab::new(subject, &inputs, trial.aliased, deadline);
+            for (all, graph) in found.iter_mut().zip([subject.before, subject.after]) {
+                let more: Vec<NodeId> =
+                    vanishing(&lab, graph, floats).into_iter().filter(|node| !all.contains(node)).collect();
+                all.extend(more);
+            }
+        }
+        no_more(subject, &found)?;
+    }
+    Ok(())
+}
+
+/// Whether of the second program no more values are nothing but rounding than of the first.
+fn no_more(subject: &Subject<'_>, [first, second]: &[Vec<NodeId>; 2]) -> Result<(), Unheld> {
+    if second.len() <= first.len() {
         return Ok(());
     }
-    let name = second.first().map_or("", |node| lab.subject.after.name(*node));
+    let name = second.first().map_or("", |node| subject.after.name(*node));
     Err(Unheld::Open(format!("`{name}` is nothing but what rounding leaves where over the reals it is 0")))
 }
 

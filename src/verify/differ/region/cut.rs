@@ -27,6 +27,9 @@ pub struct Region {
     pub stand_ins: Vec<(String, String)>,
 }
 
+/// How many definitions stand behind one another in front of a region at most.
+const DEEPEST: usize = 256;
+
 /// Cuts regions out of a pair of graphs.
 pub struct Cutter<'a> {
     /// Both graphs.
@@ -54,6 +57,37 @@ impl<'a> Cutter<'a> {
         Frontier(found)
     }
 
+    /// Returns the frontier of which no value is made of another: those that are, are defined.
+    pub fn independent(&self, mut frontier: Frontier) -> Frontier {
+        for _ in 0..DEEPEST {
+            let made = self.made_of_others(&frontier);
+            if made.is_empty() {
+                break;
+            }
+            frontier.0.retain(|number| !made.contains(number));
+            let [before, _] = self.graphs;
+            for node in made.iter().filter_map(|number| self.alike.makers(0, *number).first()) {
+                self.walk(0, before.operands(*node).collect(), &mut frontier.0);
+            }
+        }
+        frontier
+    }
+
+    /// The values of a frontier that are made of others of it.
+    fn made_of_others(&self, frontier: &Frontier) -> BTreeSet<u32> {
+        let [before, _] = self.graphs;
+        let (mut above, mut made) = (FxHashSet::default(), BTreeSet::new());
+        for node in before.nodes(BodyId::ROOT) {
+            let number = self.alike.common(0, node).filter(|number| frontier.0.contains(number));
+            let is_above = before.operands(node).any(|n| above.contains(&n));
+            if is_above || number.is_some() {
+                above.insert(node);
+            }
+            made.extend(number.filter(|_| is_above));
+        }
+        made
+    }
+
     /// Returns the frontier one layer of definitions further in; `None` where nothing is left to define.
     pub fn wider(&self, frontier: &Frontier) -> Option<Frontier> {
         let [before, _] = self.graphs;
@@ -69,6 +103,23 @@ impl<'a> Cutter<'a> {
         }
         let wider = Frontier(found);
         (wider != *frontier).then_some(wider)
+    }
+
+    /// Returns how many calls of both graphs lie between a pair and a frontier.
+    pub fn calls(&self, (a, b): Pair, frontier: &Frontier) -> usize {
+        let mut count = 0_usize;
+        for (program, start) in [a, b].into_iter().enumerate() {
+            let Some(graph) = self.graphs.get(program) else { continue };
+            let (mut open, mut seen) = (vec![start], FxHashSet::default());
+            while let Some(node) = open.pop() {
+                let is_end = self.alike.common(program, node).is_some_and(|number| frontier.0.contains(&number));
+                if !is_end && seen.insert(node) {
+                    count = count.saturating_add(1);
+                    open.extend(graph.operands(node));
+                }
+            }
+        }
+        count
     }
 
     /// Finds where values begin that both graphs have and that may be inputs.
