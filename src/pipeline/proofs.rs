@@ -115,7 +115,7 @@ impl Checking<'_> {
     }
 
     /// Checks the certificates of a run, in order, up to the first that does not hold. What several of them leave equal over the reals is run against the model,
-    /// too: their roundings add up.
+    /// too, and rounded no farther than one of them may: their roundings add up.
     pub fn run(&self, folder: &Path, model: &Path, written: &Path) -> Result<Vec<Checked>, ProofError> {
         let files = certificates(folder)?;
         let first = self.sources.model(model)?;
@@ -147,10 +147,9 @@ impl Checking<'_> {
         let near = done.iter().filter(|c| c.level == Level::Real).count();
         if near > 1
             && let Some(last) = done.last_mut().filter(|c| c.holds)
-            && let Some(witness) =
-                verify::refute(&first.model.graph, &before, &first.registry, &self.seeded(host)).witness
+            && let Some(why) = verify::adds_up(&first.model.graph, &before, &first.registry, &self.seeded(host))
         {
-            (last.holds, last.reason) = (false, format!("what was written is not the model: {}", witness.sentence()));
+            (last.holds, last.reason) = (false, format!("what was written is not the model: {why}"));
         }
         Ok(done)
     }
@@ -229,4 +228,99 @@ pub fn files_of_run(folder: &Path, run: &RunReport) -> Vec<ProofFile> {
         out.push((file("json"), certificate.map_err(|why| format!("`{}`: {why}", pass.name))));
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::text;
+    use crate::graph::InputLayout;
+    use crate::verify::Budget;
+
+    fn options() -> JudgeOptions {
+        JudgeOptions { budget: Budget::searching(), is_repeatable: true, ..JudgeOptions::default() }
+    }
+
+    fn checking() -> Checking<'static> {
+        let sources = Sources { ops: &[], weights: None, like: None, inputs_lie: InputLayout::default() };
+        Checking { sources, host: options(), seed: Some(1) }
+    }
+
+    fn graph(lines: &[String], out: &str) -> Graph {
+        let body: String = lines.iter().map(|line| format!("        {line}\n")).collect();
+        let text = format!(
+            "class M(torch.nn.Module):\n    def forward(self, x: \"f32[16]\"):\n{body}        return ({out},)\n"
+        );
+        let mut graph = text::read(&text, &ReadOptions::default()).unwrap_or_else(|e| panic!("{}", e.render()));
+        assert!(Registry::standard().check_types(&mut graph).is_empty());
+        graph
+    }
+
+    /// Products in a row, the first ones as differences that are rounded farther.
+    fn products(apart: usize) -> Graph {
+        let mut lines: Vec<String> = Vec::new();
+        for k in 0..PRODUCTS {
+            let of = k.checked_sub(1).map_or("x".to_string(), |k| format!("m{k}"));
+            let call = |name: &str, of: &str| format!("{name}{k} = torch.ops.aten.{of}");
+            if k < apart {
+                lines.push(call("a", &format!("mul.Tensor({of}, 20.967)")));
+                lines.push(call("b", &format!("mul.Tensor({of}, 20.0)")));
+                lines.push(call("m", &format!("sub.Tensor(a{k}, b{k})")));
+            } else {
+                lines.push(call("m", &format!("mul.Tensor({of}, 0.967)")));
+            }
+        }
+        graph(&lines, "m15")
+    }
+
+    const PRODUCTS: usize = 16;
+
+    fn certificate(before: &Graph, after: &Graph) -> String {
+        let certified = verify::certify(before, after, &Registry::standard(), &options());
+        certified.certificate.unwrap_or_else(|| panic!("{:#?}", certified.verdict)).to_json()
+    }
+
+    /// Checks the certificates of steps from one graph to the next.
+    fn run_of(graphs: &[Graph]) -> Vec<Checked> {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str| folder.path().join(name);
+        for (number, pair) in (1..).zip(graphs.windows(2)) {
+            std::fs::write(file(&format!("{number:03}.json")), certificate(&pair[0], &pair[1])).unwrap();
+            std::fs::write(file(&format!("{number:03}.fx")), text::write(&pair[1])).unwrap();
+        }
+        let (model, written) = (file("model.fx"), file("out.fx"));
+        std::fs::write(&model, text::write(graphs.first().unwrap())).unwrap();
+        std::fs::write(&written, text::write(graphs.last().unwrap())).unwrap();
+        checking().run(folder.path(), &model, &written).unwrap()
+    }
+
+    #[test]
+    fn each_certificate_of_a_run_may_hold_and_all_together_not() {
+        let few = run_of(&[products(0), products(1), products(2)]);
+        assert!(few.iter().all(|c| c.holds && c.level == Level::Real), "{few:?}");
+        let many = run_of(&[products(0), products(3), products(PRODUCTS)]);
+        let [first, last] = many.as_slice() else { panic!("{many:?}") };
+        assert!(first.holds && !last.holds, "{many:?}");
+        assert!(last.reason.starts_with("what was written is not the model: output 0 is rounded"), "{}", last.reason);
+    }
+
+    #[test]
+    fn a_certificate_of_a_case_is_of_the_mode_that_it_states() {
+        let (before, after) = (products(0), products(1));
+        let folder = tempfile::tempdir().unwrap();
+        let proof = folder.path().join("proof.json");
+        std::fs::write(&proof, certificate(&before, &after)).unwrap();
+        let checked = |mode: &str| {
+            let file = folder.path().join("a.case");
+            let (before, after) = (text::write(&before), text::write(&after));
+            let case =
+                format!("=== meta\nname = \"a\"\nlabel = \"real\"\n{mode}=== before\n{before}\n=== after\n{after}\n");
+            std::fs::write(&file, case).unwrap();
+            checking().case(&proof, &file).unwrap()
+        };
+        assert!(checked("").holds && checked("mode = \"max-autotune\"\n").holds);
+        let other = checked("mode = \"reduce-overhead\"\n");
+        assert!(!other.holds);
+        assert!(other.reason.contains("reduce-overhead"), "{}", other.reason);
+    }
 }

@@ -1,6 +1,7 @@
 //! A run: `pre` passes, built-in passes, `post` passes; each judged before the next begins.
 //!
-//! Promises: what is refused or faulted is undone before the next pass begins, at the cost of what it edited; where every
+//! Promises: what is refused or faulted is undone before the next pass begins, at the cost of what it edited; a graph that several
+//! passes left equal over the reals is held against the one that the run began with, too: roundings add up; where every
 //! pass of the user was dropped, the graph is the one that came, built-in edits included. Leaves writing to the caller.
 
 use std::collections::BTreeMap;
@@ -17,7 +18,7 @@ use crate::graph::{Graph, Model};
 use crate::ops::Registry;
 use crate::passes::{BUILT_IN, BuiltIn};
 use crate::sandbox::{AnyPass, Ended, Frame, Info, Job, LogLine, PassFault, Symbols, Usage};
-use crate::verify::{self, Verdict};
+use crate::verify::{self, Level, Verdict};
 
 /// A pass of the user, loaded.
 pub struct PassSpec<'e> {
@@ -284,14 +285,14 @@ pub fn run(
         for (spec, info) in passes.iter_mut().zip(&described).filter(|(p, _)| p.stage == stage) {
             let name = info.as_ref().map_or(spec.pass.label(), |i| &i.name).to_string();
             observer.begin(&name, stage.name());
-            let (next, done) = run_component(graph, spec, info, constants.clone(), settings)?;
+            let (next, done) = run_component(graph, spec, info, constants.clone(), &report, settings)?;
             graph = next;
             observer.end(&done);
             report.passes.push(done);
         }
         if stage == Stage::Pre {
             for built_in in BUILT_IN.iter().filter(|b| settings.config.runs_built_in(b.name)) {
-                let (next, done) = run_built_in(graph, built_in, settings)?;
+                let (next, done) = run_built_in(graph, built_in, &report, settings)?;
                 graph = next;
                 if done.outcome != Outcome::Unchanged {
                     observer.end(&done);
@@ -330,6 +331,7 @@ fn run_component(
     spec: &mut PassSpec<'_>,
     info: &Result<Info, PassFault>,
     constants: Option<Arc<crate::graph::Weights>>,
+    so_far: &RunReport,
     settings: &mut Settings<'_>,
 ) -> Result<(Graph, PassReport), RunError> {
     let mut report = blank(spec.pass.label(), spec.stage.name());
@@ -370,7 +372,7 @@ fn run_component(
         }
         Ended::Unchanged(said) | Ended::Changed(said) => report.note = said.note,
     }
-    let graph = settle(outcome.editor, &mut report, &spec.file, settings)?;
+    let graph = settle(outcome.editor, &mut report, (&spec.file, so_far), settings)?;
     Ok((graph, report))
 }
 
@@ -385,6 +387,7 @@ fn used(report: &mut PassReport, usage: &Usage) {
 fn run_built_in(
     graph: Graph,
     built_in: &BuiltIn,
+    so_far: &RunReport,
     settings: &mut Settings<'_>,
 ) -> Result<(Graph, PassReport), RunError> {
     let mut report = blank(built_in.name, "builtin");
@@ -403,7 +406,7 @@ fn run_built_in(
             frames: Vec::new(),
         });
     }
-    let graph = settle(editor, &mut report, built_in.name, settings)?;
+    let graph = settle(editor, &mut report, (built_in.name, so_far), settings)?;
     Ok((graph, report))
 }
 
@@ -411,7 +414,7 @@ fn run_built_in(
 fn settle(
     mut editor: Editor,
     report: &mut PassReport,
-    file: &str,
+    (file, so_far): (&str, &RunReport),
     settings: &mut Settings<'_>,
 ) -> Result<Graph, RunError> {
     let changes = editor.changes();
@@ -425,7 +428,7 @@ fn settle(
         return Ok(editor.into_graph());
     }
     let started = Instant::now();
-    let verdict = verify::judge_editor(&editor, &settings.judge);
+    let verdict = in_a_row(verify::judge_editor(&editor, &settings.judge), &editor, so_far, settings);
     report.judge_ms = started.elapsed().as_secs_f64() * 1e3;
     report.outcome = if verdict.accepted { Outcome::Accepted } else { Outcome::Refused };
     let what = format!("graph_after_{}", report.name);
@@ -442,6 +445,26 @@ fn settle(
     }
     report.verdict = Some(verdict);
     Ok(editor.into_graph())
+}
+
+/// Holds a graph that is equal over the reals against the one that the run began with, where an earlier pass left it so, too.
+fn in_a_row(verdict: Verdict, editor: &Editor, so_far: &RunReport, settings: &Settings<'_>) -> Verdict {
+    let is_near = |v: &Verdict| v.accepted && v.level == Some(Level::Real);
+    let earlier = so_far.passes.iter().chain(&so_far.builtin).any(|p| p.verdict.as_ref().is_some_and(is_near));
+    if !earlier || !is_near(&verdict) {
+        return verdict;
+    }
+    let mut first = editor.copy_before();
+    first.undo_log();
+    let why = verify::adds_up(&first, editor.graph(), &settings.registry, &settings.judge);
+    match why {
+        Some(why) => {
+            let why = format!("after the passes before it, beside what the run began with: {why}");
+            let open = verdict.with_values_open(why);
+            Verdict { accepted: settings.judge.policy.accepts(&open), ..open }
+        }
+        None => verdict,
+    }
 }
 
 /// Judges whole graphs, the edit's journal left aside, and writes down what that rests on.
@@ -500,5 +523,76 @@ fn blank(name: &str, stage: &'static str) -> PassReport {
         reproducer: None,
         edit_log: Vec::new(),
         certified: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ops::Range;
+
+    use super::*;
+    use crate::editor::{NewCall, Point};
+    use crate::formats::text::ReadOptions;
+    use crate::graph::{Arg, BodyId, NodeId, View};
+    use crate::verify::{Budget, JudgeOptions};
+
+    const PRODUCTS: usize = 16;
+
+    /// Products in a row, each of the one before.
+    fn products() -> Graph {
+        let mut body = String::new();
+        for k in 0..PRODUCTS {
+            let of = k.checked_sub(1).map_or("x".to_string(), |k| format!("m{k}"));
+            body += &format!("        m{k} = torch.ops.aten.mul.Tensor({of}, 0.967)\n");
+        }
+        let text = format!(
+            "class M(torch.nn.Module):\n    def forward(self, x: \"f32[16]\"):\n{body}        return (m{},)\n",
+            PRODUCTS - 1
+        );
+        let mut graph = text::read(&text, &ReadOptions::default()).unwrap_or_else(|e| panic!("{}", e.render()));
+        assert!(Registry::standard().check_types(&mut graph).is_empty());
+        graph
+    }
+
+    /// A pass that makes some products differences, which are rounded farther.
+    fn take_apart(graph: Graph, which: Range<usize>, so_far: &mut RunReport, settings: &mut Settings<'_>) -> Graph {
+        let mut editor = Editor::new(graph, settings.registry.clone());
+        for k in which {
+            let product = editor.graph().find_name(BodyId::ROOT, &format!("m{k}")).unwrap();
+            let of = editor.graph().operands(product).next().unwrap();
+            let mut call = |target: &str, args: Vec<Arg>| -> NodeId {
+                let call = NewCall { target: target.into(), args, ..NewCall::default() };
+                editor.insert(Point::Before(product), call).unwrap()
+            };
+            let more = call("aten.mul.Tensor", vec![Arg::Node(of), Arg::Float(20.967)]);
+            let less = call("aten.mul.Tensor", vec![Arg::Node(of), Arg::Float(20.0)]);
+            let rest = call("aten.sub.Tensor", vec![Arg::Node(more), Arg::Node(less)]);
+            editor.replace_uses(product, rest, None).unwrap();
+            editor.erase(product).unwrap();
+        }
+        let mut report = blank("takes-apart", "pre");
+        let graph = settle(editor, &mut report, ("", so_far), settings).unwrap();
+        so_far.passes.push(report);
+        graph
+    }
+
+    #[test]
+    fn roundings_of_passes_in_a_row_are_held_against_what_the_run_began_with() {
+        let config = Config::default();
+        let judge = JudgeOptions { budget: Budget::searching(), is_repeatable: true, ..JudgeOptions::default() };
+        let mut settings = Settings::plain(&config, Arc::new(Registry::standard()), judge);
+        let mut so_far = RunReport::default();
+        let mut graph = products();
+        graph.begin_log();
+        let graph = take_apart(graph, 0..2, &mut so_far, &mut settings);
+        let stands = text::write(&graph);
+        let graph = take_apart(graph, 2..PRODUCTS, &mut so_far, &mut settings);
+        assert_eq!(text::write(&graph), stands, "what is refused is undone");
+        take_apart(graph, 2..3, &mut so_far, &mut settings);
+        let outcomes: Vec<Outcome> = so_far.passes.iter().map(|p| p.outcome).collect();
+        assert_eq!(outcomes, [Outcome::Accepted, Outcome::Refused, Outcome::Accepted]);
+        let verdict = so_far.passes.iter().find_map(|p| p.verdict.as_ref().filter(|v| !v.accepted)).unwrap();
+        // Alone it is as near to what it began with as it may be.
+        assert!(verdict.reason.starts_with("after the passes before it"), "{}", verdict.reason);
     }
 }

@@ -36,7 +36,7 @@ mod verdict;
 
 pub use crate::formats::text::domain::Domain;
 pub use differ::{
-    Given, GivenError, Held, Illustration, Shows, Traced, TracedNode, Tried, Values, Witness, Written, given,
+    Given, GivenError, Held, Illustration, Shows, Traced, TracedNode, Tried, Values, Witness, Written, adds_up, given,
     illustrate, inline_table, refute, settle, trace, write_counterexample,
 };
 pub use judge::{judge_edit, judge_editor, judge_own_pair, judge_pair};

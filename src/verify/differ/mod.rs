@@ -6,6 +6,7 @@
 //! - `region`: parts of both graphs that differ, run on their own;
 //! - `sampled`: what rounding does where values are equal over the reals; `vanishing`: what is nothing but rounding;
 //! - `witness`: what is kept of it, made smaller by `shrink`; `counterexample`, `script`: that as files;
+//! - `in_a_row`: what several edits led to;
 //! - `illustrate`: the same kind of difference on graphs that a person can look through; `traced`: what each node of them came to.
 //!
 //! Promises: what is refuted is refuted at level `real` (at `exact` where operators leave no `real`) by inputs of the graph as it was given,
@@ -16,6 +17,7 @@ mod counterexample;
 mod draws;
 mod error;
 mod illustrate;
+mod in_a_row;
 mod lab;
 mod lies;
 mod likeness;
@@ -38,6 +40,7 @@ mod witness;
 pub use counterexample::{Given, GivenError, Written, inline_table, read as given, write as write_counterexample};
 pub use error::Shows;
 pub use illustrate::{Illustration, illustrate};
+pub use in_a_row::adds_up;
 pub use likeness::{Print, Prints, prints};
 pub use regimes::Values;
 pub use traced::{Traced, TracedNode, trace};
