@@ -78,3 +78,51 @@ impl Observer for Beside {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+    use std::time::Instant;
+
+    use super::*;
+    use crate::graph::BodyId;
+    use crate::verify::JudgeOptions;
+    use crate::verify::differ::regimes::Regime;
+    use crate::verify::differ::run::From;
+    use crate::verify::differ::subject::Subject;
+    use crate::verify::tests::programs::{program, registry};
+
+    /// The nodes of a program that are nothing but rounding on ordinary inputs.
+    fn vanishing_in(inputs: &str, lines: &str, floats: Option<Floats>) -> Vec<String> {
+        let graph = program(inputs, lines);
+        let (registry, options) = (registry(), JudgeOptions::default());
+        let mut subject = Subject::of(&graph, &graph, &registry, &options).unwrap();
+        let inputs = run::inputs(&mut subject, &Vec::new(), From::Regime(&Regime::Normal(1))).unwrap();
+        let deadline = Instant::now().checked_add(Duration::from_secs(600)).unwrap();
+        let found = vanishing(&Lab::new(&subject, &inputs, false, deadline), &graph, floats);
+        assert!(found.iter().all(|n| graph.nodes(BodyId::ROOT).any(|own| own == *n)));
+        found.iter().map(|n| graph.name(*n).to_string()).collect()
+    }
+
+    #[test]
+    fn what_cancels_only_over_the_reals_is_told_and_what_is_made_of_it_is_not() {
+        let lines = "a = aten.div.Tensor(x, 49.0)\nb = aten.mul.Tensor(a, 49.0)\nd = aten.sub.Tensor(x, b)
+            e = aten.mul.Tensor(d, 1e8)\nf = aten.add.Tensor(e, x)\nreturn (f, e)";
+        assert_eq!(vanishing_in("x: f32[64]", lines, None), ["d"]);
+    }
+
+    #[test]
+    fn what_is_zero_bit_by_bit_and_what_is_small_is_none() {
+        let lines = "z = aten.sub.Tensor(x, x)\nn = aten.neg.default(x)\nw = aten.add.Tensor(x, n)
+            s = aten.mul.Tensor(x, 1e-30)\nreturn (z, w, s)";
+        assert!(vanishing_in("x: f32[64]", lines, None).is_empty());
+    }
+
+    #[test]
+    fn in_f64_it_is_seen_where_that_is_f32() {
+        let lines =
+            "a = aten.div.Tensor(x, 49.0)\nb = aten.mul.Tensor(a, 49.0)\nd = aten.sub.Tensor(x, b)\nreturn (d,)";
+        assert!(vanishing_in("x: f64[64]", lines, None).is_empty());
+        assert_eq!(vanishing_in("x: f64[64]", lines, Some(Floats::Single)), ["d"]);
+    }
+}

@@ -102,3 +102,56 @@ impl Beside {
             && tensor_operands(view, node).iter().any(|place| self.works.get(place).is_some_and(|work| *work >= meets))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verify::tests::programs::{program, registry};
+
+    const REDUCE: &str = "c = torch.ops._c10d_functional.all_reduce.default(v, 'sum', '0')\n";
+    const WAIT: &str = "w = torch.ops._c10d_functional.wait_tensor.default(c)\n";
+
+    /// Whether the call of that name meets what a collective may still work on.
+    fn meets(lines: &str, name: &str) -> bool {
+        let graph = program("x: f32[4, 4]; y: f32[4, 4]", lines);
+        let registry = registry();
+        let mut storages = Storages::new(&graph, &registry, &[]);
+        let beside = Beside::of(&graph, &registry, &Kinds::of(&[&graph], &registry), &mut storages);
+        let node = graph.find_name(BodyId::ROOT, name).unwrap();
+        let operator = registry.operator_of(&graph, node).unwrap();
+        beside.touches(&graph, node, operator)
+    }
+
+    #[test]
+    fn what_a_collective_gives_is_met_also_by_views_of_it() {
+        let lines = format!(
+            "v = aten.exp.default(x)\n{REDUCE}p = aten.permute.default(c, [1, 0])
+            a = aten.exp.default(c)\nb = aten.exp.default(p)\no = aten.exp.default(y)\n{WAIT}return (w, a, b, o)"
+        );
+        assert!(meets(&lines, "a") && meets(&lines, "b"));
+        assert!(!meets(&lines, "o"));
+    }
+
+    #[test]
+    fn what_a_collective_reads_may_be_read_and_is_not_written() {
+        let lines = format!(
+            "v = aten.exp.default(x)\n{REDUCE}p = aten.permute.default(v, [1, 0])
+            a = aten.exp.default(p)\nb = aten.add_.Tensor(p, y)\n{WAIT}return (w, a, b)"
+        );
+        assert!(!meets(&lines, "a"));
+        assert!(meets(&lines, "b"));
+    }
+
+    #[test]
+    fn what_a_collective_writes_is_not_read_either() {
+        let lines = "v = aten.exp.default(x)
+            c = torch.ops._c10d_functional.all_reduce_.default(v, 'sum', '0')
+            a = aten.exp.default(v)\nw = torch.ops._c10d_functional.wait_tensor.default(c)\nreturn (w, a)";
+        assert!(meets(lines, "a"));
+    }
+
+    #[test]
+    fn without_collectives_nothing_is_met() {
+        assert!(!meets("a = aten.exp.default(x)\nb = aten.add_.Tensor(a, y)\nreturn (b,)", "b"));
+    }
+}

@@ -298,3 +298,63 @@ pub fn are_told_apart(f: &mut Functional<'_>, all: &[Remains]) -> Result<(), Str
 fn is_truth(ty: &ValueType) -> bool {
     matches!(ty, ValueType::Tensor(t) if t.dtype == Dtype::Bool)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::verify::judge::judge_pair;
+    use crate::verify::options::{Budget, JudgeOptions};
+    use crate::verify::tests::programs::{program, registry};
+    use crate::verify::verdict::{Finding, Verdict};
+
+    const FIRST: &str = "s = aten.add.Tensor(x, y)
+        p = aten.add.Tensor(s, z)\n";
+    const LAST: &str = "t = aten.add.Tensor(y, z)
+        q = aten.add.Tensor(x, t)\n";
+
+    fn judged(before: &str, after: &str) -> Verdict {
+        let [a, b] = [before, after].map(|lines| program("x: f32[8]; y: f32[8]; z: f32[8]", lines));
+        let options = JudgeOptions { budget: Budget::searching(), is_repeatable: true, ..JudgeOptions::default() };
+        judge_pair(&a, &b, &registry(), &options)
+    }
+
+    #[track_caller]
+    fn is_shown(before: &str, after: &str) {
+        let verdict = judged(before, after);
+        assert_eq!(verdict.verdict, Finding::Proved, "{verdict:#?}");
+    }
+
+    #[track_caller]
+    fn is_not_told_apart(before: &str, after: &str) {
+        let verdict = judged(before, after);
+        let told = verdict.reason.ends_with("they are not told apart");
+        assert!(verdict.verdict == Finding::Unknown && told, "{verdict:#?}");
+    }
+
+    #[test]
+    fn what_follows_another_rounding_does_not_meet_what_the_first_was_made_of() {
+        // No run sees it.
+        let end = "d = aten.add.Tensor(p, n)
+            k = aten.sub.Tensor(x, 1e5)
+            g = aten.relu.default(k)
+            o = aten.mul.Tensor(d, g)
+            return (o, n)";
+        let before = format!("{FIRST}n = aten.neg.default(p)\n{end}");
+        let after = format!("{FIRST}{LAST}n = aten.neg.default(q)\n{end}");
+        is_not_told_apart(&before, &after);
+    }
+
+    #[test]
+    fn it_may_stand_beside_what_the_first_was_made_of() {
+        let before = format!("{FIRST}n = aten.neg.default(p)\nreturn (p, n)");
+        let after = format!("{FIRST}{LAST}n = aten.neg.default(q)\nreturn (p, n)");
+        is_shown(&before, &after);
+    }
+
+    #[test]
+    fn inputs_and_what_moves_them_are_not_rounded() {
+        let end = "d = aten.add.Tensor(a, m)\nreturn (d,)";
+        let before = format!("m = aten.neg.default(x)\na = aten.mul.Tensor(m, 3.0)\n{end}");
+        let after = format!("m = aten.neg.default(x)\nb = aten.mul.Tensor(m, 2.0)\na = aten.add.Tensor(b, m)\n{end}");
+        is_shown(&before, &after);
+    }
+}
