@@ -86,7 +86,11 @@ fn the_gate_admits_what_is_proved_or_runs_do_not_contradict_and_nothing_else() {
             "variance-of-two-passes" => {
                 assert_eq!((&told["admitted"]["by"], &told["backwards"]), (&"proof".into(), &Value::Null));
             }
-            "atan-is-odd" | "asinh-is-odd" | "hypot-commutes" | "atan-of-few-bits-is-odd" => {
+            "atan-is-odd"
+            | "asinh-is-odd"
+            | "hypot-commutes"
+            | "atan-of-few-bits-is-odd"
+            | "multiple-as-a-difference" => {
                 assert!(["admitted", "backwards"].iter().all(|way| told[way]["inputs"].as_u64().unwrap() >= 40));
             }
             // What runs of few bits show is bits.
@@ -326,5 +330,29 @@ fn a_rule_over_the_reals_is_applied_to_what_stays_in_the_working_range() {
     for of in beyond {
         let told = judged(of);
         assert!(!told.accepted, "{of:?}: {told:?}");
+    }
+}
+
+/// So many products in a row, each of the one before; and each as the difference that the rule makes of it.
+fn products_in_a_row(count: usize) -> [Vec<String>; 2] {
+    let (mut plain, mut taken_apart, mut of) = (Vec::new(), Vec::new(), "x".to_string());
+    for k in 0..count {
+        plain.push(format!("m{k} = torch.ops.aten.mul.Tensor({of}, 1.033)"));
+        taken_apart.push(format!("a{k} = torch.ops.aten.mul.Tensor({of}, 31.033)"));
+        taken_apart.push(format!("b{k} = torch.ops.aten.mul.Tensor({of}, 30.0)"));
+        taken_apart.push(format!("m{k} = torch.ops.aten.sub.Tensor(a{k}, b{k})"));
+        of = format!("m{k}");
+    }
+    [plain, taken_apart]
+}
+
+#[test]
+fn what_rules_in_a_row_round_adds_up() {
+    for (count, expected) in [(1, true), (2, true), (8, false), (24, false)] {
+        let [plain, taken_apart] = products_in_a_row(count);
+        let [plain, taken_apart] = [&plain, &taken_apart].map(|all| all.iter().map(String::as_str).collect::<Vec<_>>());
+        let out = format!("m{}", count - 1);
+        let told = judged_by(&["multiple-as-a-difference"], "x: \"f32[8]\"", (&plain, &out), (&taken_apart, &out));
+        assert_eq!((told.accepted, told.rounds_farther), (expected, !expected), "{count}: {told:?}");
     }
 }
