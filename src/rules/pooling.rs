@@ -131,7 +131,7 @@ impl Speaker<'_> {
                 Windows { strides: kernel.clone(), kernel, pads, steps, overhangs: false }
             }
             Some(kernel) => Windows {
-                strides: given("stride").unwrap_or_else(|| kernel.clone()),
+                strides: list(c.arg(2)).filter(|l| !l.is_empty()).unwrap_or_else(|| kernel.clone()),
                 pads: given("padding").unwrap_or_else(|| vec![0; rank]),
                 steps: given("dilation").unwrap_or_else(|| vec![1; rank]),
                 overhangs: c.named("ceil_mode").is_some_and(|a| *a != Arg::Bool(false)),

@@ -43,7 +43,7 @@ impl Speaker<'_> {
                 let (a, b) = (self.size_as_number(a, dtype)?, self.size_as_number(b, dtype)?);
                 self.e.op(Op::Div, dtype, &[a, b])
             }
-            FloatParts::Function(name, x) if &*name == "sqrt" => {
+            FloatParts::Root(x) => {
                 let x = self.number_over_sizes(x, dtype, inner)?;
                 self.e.named(dtype, Form::Named(target(Real::Sqrt).into(), Box::new([Token::Child])), &[x])
             }
@@ -51,7 +51,7 @@ impl Speaker<'_> {
                 let x = self.number_over_sizes(x, dtype, inner)?;
                 self.e.named(dtype, Form::Named(target(Real::Rsqrt).into(), Box::new([Token::Child])), &[x])
             }
-            FloatParts::Power(..) | FloatParts::Function(..) | FloatParts::Other => None,
+            FloatParts::Power(..) | FloatParts::Other => None,
         }
     }
 

@@ -2,8 +2,6 @@
 //!
 //! Promises: the outermost operation, as PyTorch would compute it in double precision; nothing of what is inside. Leaves to others: what its operands are.
 
-use std::sync::Arc;
-
 use super::expr::{Dim, Expr, ExprId, SymFloat};
 use super::store::{Arena, Symbols};
 
@@ -26,8 +24,8 @@ pub enum FloatParts {
     Power(SymFloat, i64),
     /// One over a root.
     InverseRoot(SymFloat),
-    /// A function of `math`, by its name there.
-    Function(Arc<str>, SymFloat),
+    /// A root.
+    Root(SymFloat),
     /// Something else.
     Other,
 }
@@ -43,9 +41,9 @@ impl Symbols {
             Some(Expr::FloatTrueDiv(x, y)) => FloatParts::Quotient(*x, *y),
             Some(Expr::IntTrueDiv(a, b)) => FloatParts::Ratio(*a, *b),
             Some(Expr::FloatIntPower(x, n)) => FloatParts::Power(*x, *n),
-            Some(Expr::FloatCall(name, x)) => FloatParts::Function(name.clone(), *x),
+            Some(Expr::FloatCall(name, x)) if &**name == "sqrt" => FloatParts::Root(*x),
             Some(Expr::FloatPower(x, y)) => match self.parts_of(y.0) {
-                FloatParts::Number(0.5) => FloatParts::Function("sqrt".into(), *x),
+                FloatParts::Number(0.5) => FloatParts::Root(*x),
                 FloatParts::Number(-0.5) => FloatParts::InverseRoot(*x),
                 _ => FloatParts::Other,
             },
@@ -71,7 +69,7 @@ mod tests {
         assert!(matches!(parts("0.5*ToFloat(s0)"), FloatParts::Product(all) if all.len() == 2));
         assert!(matches!(parts("FloatTrueDiv(1.0, ToFloat(s0))"), FloatParts::Quotient(..)));
         assert!(matches!(parts("IntTrueDiv(s0, s1)"), FloatParts::Ratio(..)));
-        assert!(matches!(parts("OpaqueUnaryFn_sqrt(ToFloat(s0))"), FloatParts::Function(name, _) if &*name == "sqrt"));
+        assert!(matches!(parts("OpaqueUnaryFn_sqrt(ToFloat(s0))"), FloatParts::Root(_)));
         assert_eq!(parts("TruncToFloat(ToFloat(s0))"), FloatParts::Other);
     }
 }

@@ -114,7 +114,7 @@ fn most(sizes: &mut Sizes<'_>, symbols: &Symbols, float: ExprId, depth: usize) -
         FloatParts::Whole(d) => sizes.is_settled(d).then_some(LARGEST),
         FloatParts::Sum(all) => all.iter().map(|one| of(*one)).sum(),
         FloatParts::Product(all) => all.iter().map(|one| of(*one)).product(),
-        FloatParts::Function(name, x) if &*name == "sqrt" => of(x).map(|v| v.max(1.0)),
+        FloatParts::Root(x) => of(x).map(|v| v.max(1.0)),
         FloatParts::InverseRoot(x) => is_one_or_more(sizes, symbols, x.into()).then_some(1.0),
         FloatParts::Quotient(x, y) => {
             let over = of(x)?;
@@ -131,7 +131,7 @@ fn most(sizes: &mut Sizes<'_>, symbols: &Symbols, float: ExprId, depth: usize) -
 fn is_one_or_more(sizes: &mut Sizes<'_>, symbols: &Symbols, float: ExprId) -> bool {
     match symbols.parts_of(float) {
         FloatParts::Whole(d) => sizes.is_settled(d) && sizes.at_most(Dim::Fixed(1), d),
-        FloatParts::Function(name, x) if &*name == "sqrt" => match symbols.parts_of(x.into()) {
+        FloatParts::Root(x) => match symbols.parts_of(x.into()) {
             FloatParts::Whole(d) => sizes.is_settled(d) && sizes.at_most(Dim::Fixed(1), d),
             _ => false,
         },
