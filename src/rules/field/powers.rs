@@ -371,8 +371,14 @@ impl Field<'_> {
             let number = Poly::number(lead.ln())?;
             return self.plus(&log, &number, 1.0);
         };
-        if !term.binders.is_empty() || term.number <= 0.0 {
+        if term.number <= 0.0 || !term.binders.is_empty() && term.number == 1.0 {
             return Self::call(Function::Log, vec![Rc::new(x.clone())]);
+        }
+        if !term.binders.is_empty() {
+            // What is summed has its number in front.
+            let scaled = self.plus(&Poly::default(), x, 1.0 / term.number)?;
+            let log = Self::call(Function::Log, vec![Rc::new(scaled)])?;
+            return self.plus(&log, &Poly::number(term.number.ln())?, 1.0);
         }
         let mut out = Poly::number(term.number.ln())?;
         for (atom, exponent) in &term.factors {
