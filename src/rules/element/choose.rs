@@ -15,7 +15,8 @@
 //! stated to be far from 0. Before it is rounded a quotient passes in its last places.
 
 use crate::graph::Dtype;
-use crate::rules::element::arena::{Elements, ExprId, Form, Op};
+use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
+use crate::rules::element::make::ends;
 use crate::rules::rounding::{is_element_of, unit};
 
 impl Elements {
@@ -321,11 +322,46 @@ impl Elements {
             self.by("bound-past-all");
             return Some(x);
         }
+        if let Some(kept) = self.greatest_beside(op, dtype, a, b)? {
+            return Some(kept);
+        }
         if !self.is_firm(c) {
             let (x, c) = if dtype.is_float() { (x, c) } else { (x.min(c), x.max(c)) };
             return self.raw(op, dtype, &[x, c]);
         }
         self.within(op, dtype, x, c)
+    }
+
+    /// The greater of an element and of the greatest of some, in place of others of which that element stands: these are left out.
+    fn greatest_beside(&mut self, op: Op, dtype: Dtype, a: ExprId, b: ExprId) -> Option<Option<ExprId>> {
+        if self.exact && dtype.is_float() {
+            return Some(None);
+        }
+        let (own, infinite) =
+            if op == Op::Max { (Fold::Most, f64::NEG_INFINITY) } else { (Fold::Least, f64::INFINITY) };
+        for (x, beside) in [(a, b), (b, a)] {
+            let Some(Expr { form: Form::Reduce(fold, level, sizes), kids, .. }) = self.expr(x).cloned() else {
+                continue;
+            };
+            let Some((Op::Choose, &[condition, yes, no])) = self.op_of(*kids.first()?) else { continue };
+            if fold != own || (yes == beside) == (no == beside) || self.mentions(beside, level) {
+                continue;
+            }
+            let least = match ends(dtype) {
+                Some((low, high)) => self.integer(dtype, if op == Op::Max { low } else { high })?,
+                None if dtype.is_float() => self.rounded(dtype, infinite)?,
+                None => continue,
+            };
+            if least == beside {
+                continue;
+            }
+            let (yes, no) = if yes == beside { (least, no) } else { (yes, least) };
+            self.by("greatest-beside");
+            let body = self.op(Op::Choose, dtype, &[condition, yes, no])?;
+            let rest = self.reduced(fold, level, &sizes, body)?;
+            return self.op(op, dtype, &[rest, beside]).map(Some);
+        }
+        Some(None)
     }
 
     /// A bound of a rounded number and an integer: the number is bounded, by what is left of the bound, then the integer is added. All numbers are

@@ -113,6 +113,8 @@ impl Elements {
         let from = self.dtype(kid)?;
         let other = expr.kids.iter().copied().enumerate().find(|(place, _)| *place != k).map(|(_, x)| x);
         let rises = match (&expr.form, other) {
+            // No NaN comes first that came last.
+            (Form::Op(Op::Neg), None) if self.floats_of(kid).is_some() => return Some(Some(true)),
             (Form::Op(Op::Cast), None) => from.is_float() && keeps_order(expr.dtype),
             (Form::Op(Op::Add), Some(c)) => self.is_no_infinity(c),
             (Form::Op(Op::Sub), Some(c)) => k == 0 && self.is_no_infinity(c),
