@@ -123,35 +123,11 @@ impl Speaker<'_> {
             let plain = |d: Dtype| {
                 width(d).is_some_and(|w| w > 1) || matches!(d, Dtype::F16 | Dtype::Bf16 | Dtype::F32 | Dtype::F64)
             };
-            if kind == ViewStep::Reshape && from.dtype.bytes() > to.dtype.bytes() {
-                return (plain(from.dtype) && plain(to.dtype)).then(|| self.seen_in_parts(c, &from))?;
-            }
             let same = same && plain(from.dtype) && plain(to.dtype) && self.same_sizes(&from.sizes, &to.sizes);
             return same.then(|| self.e.op(Op::Bits, to.dtype, &[from.expr]))?;
         }
         let index = self.view_index(c, kind, &from)?;
         self.at(&from, index)
-    }
-
-    /// Elements seen as several of fewer bits each, the lowest ones first.
-    fn seen_in_parts(&mut self, c: &Said<'_, '_>, from: &Array) -> Option<ExprId> {
-        let to = c.result.dtype;
-        let (wide, narrow) = (from.dtype.bytes(), to.bytes());
-        let parts = i64::try_from(wide.checked_div(narrow)?).ok()?;
-        let bits = i64::try_from(narrow.checked_mul(8)?).ok()?;
-        let mut at = self.vars(&c.result.sizes);
-        let last = at.last_mut()?;
-        let (over, left) = (self.e.quotient(*last, Dim::Fixed(parts))?, self.e.remainder(*last, Dim::Fixed(parts))?);
-        *last = over;
-        let whole = whole_of(wide)?;
-        let x = self.at(from, at)?;
-        let x = self.e.op(Op::Bits, whole, &[x])?;
-        let by = self.e.scale(left, Dim::Fixed(bits))?;
-        let by = self.e.index_value(Dtype::I64, by)?;
-        let by = self.e.op(Op::Cast, whole, &[by])?;
-        let shifted = self.e.op(Op::Shr, whole, &[x, by])?;
-        let part = self.e.op(Op::Cast, whole_of(narrow)?, &[shifted])?;
-        self.e.op(Op::Bits, to, &[part])
     }
 
     fn view_index(&mut self, c: &Said<'_, '_>, kind: ViewStep, from: &Array) -> Option<Index> {
@@ -785,16 +761,5 @@ impl Speaker<'_> {
         let ahead = self.e.op(Op::Add, Dtype::I64, &[x, length])?;
         let found = self.e.op(Op::Choose, Dtype::I64, &[negative, ahead, x])?;
         self.e.data_index(found)
-    }
-}
-
-/// The integers of so many bytes.
-fn whole_of(bytes: usize) -> Option<Dtype> {
-    match bytes {
-        1 => Some(Dtype::U8),
-        2 => Some(Dtype::I16),
-        4 => Some(Dtype::I32),
-        8 => Some(Dtype::I64),
-        _ => None,
     }
 }

@@ -4,7 +4,8 @@
 //! Where a call says at which places along a dimension the elements that it gives stand, the elements at these places are those. The greatest of
 //! integers, and of floats over the reals, is the one that stands where the greatest does. Where what is looked for belongs in a row that surely rises (of numbers that are known, of sums of
 //! integers that are not negative up to each place) is how many of the row are less, or at most as large. Of what is 1 at one place and 0 at the others that place is where the greatest stands.
-//! The greatest stands where it stands in a dtype that holds each of its numbers.
+//! The greatest stands where it stands in a dtype that holds each of its numbers; so do elements in an order that leaves equal ones as they come. Places in one row
+//! are searched alike by each operator that does.
 //! Over the reals the one in the middle of few is told by the greater and the lesser of them.
 //!
 //! ## When it is wrong

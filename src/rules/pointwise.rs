@@ -402,6 +402,7 @@ impl Speaker<'_> {
             Arg::Float(v) if width(dtype).is_some_and(|w| w > 1) && v.abs() < 1e9 => {
                 self.constant(c, &Arg::Int(v.trunc() as i64), dtype, false)
             }
+            Arg::Float(v) if dtype == Dtype::Bool => self.constant(c, &Arg::Bool(*v != 0.0), dtype, false),
             given => self.constant(c, given, dtype, false),
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! ## What it says
 //! Element `p` of the values is written at `i(p)`. Where `i` is arithmetic that one place at most leads to, `p` is solved for: at `y` stands the value of
-//! that `p` where there is one and all other indices are those of `y`, else what stood there. Where one number is written by many, it stands where any
+//! that `p` where there is one and all other indices are those of `y`, else what stood there; so it is where the data says places of which each stands once. Where one number is written by many, it stands where any
 //! is. Where values are added, at `y` stands what stood there and the sum of all that lead there, each times the number by which they are added; where the greatest is kept, that of what stood there and of all that lead there.
 //!
 //! ## When it is wrong

@@ -3,7 +3,8 @@
 //! ## What it says
 //! A choice of equal values is that value; with the opposite condition its values are exchanged; of two conditions that never hold together either is asked first. A bound within bounds: constants are taken together, in
 //! the order in which they are applied. The greater one of a value and itself, or of a
-//! value and minus infinity, is that value; that of an integer and its opposite is its magnitude. Bool algebra. Of 1 and 0 it is the truth as a number. A
+//! value and minus infinity, is that value; that of an integer and its opposite is its magnitude; that of a value and the greatest of
+//! some, in place of others of which it stands, is that without the others. Bool algebra. Of 1 and 0 it is the truth as a number. A
 //! magnitude that takes the sign of its number is that number. A
 //! rounded number and an integer are bounded as the number is by what is left of the bound. Of two numbers one is not less than the other where that is
 //! at most the one. A quotient by the greatest magnitude over a whole number, of one of those of which it is the greatest, rounded to an integer, does not pass that number.
@@ -183,6 +184,11 @@ impl Elements {
         if self.truths.is_empty() || !self.dtype(x)?.is_float() {
             return Some(false);
         }
+        // The opposite of NaN is one, and so is its magnitude.
+        let mut x = x;
+        while let Some((Op::Neg | Op::Abs, [inner])) = self.op_of(x) {
+            x = *inner;
+        }
         let itself = self.raw(Op::Eq, Dtype::Bool, &[x, x])?;
         Some(self.truths.get(&itself) == Some(&false))
     }
@@ -339,7 +345,7 @@ impl Elements {
         }
         let (own, infinite) =
             if op == Op::Max { (Fold::Most, f64::NEG_INFINITY) } else { (Fold::Least, f64::INFINITY) };
-        for (x, beside) in [(a, b), (b, a)] {
+        for (x, beside, first) in [(a, b, true), (b, a, false)] {
             let Some(Expr { form: Form::Reduce(fold, level, sizes), kids, .. }) = self.expr(x).cloned() else {
                 continue;
             };
@@ -359,7 +365,8 @@ impl Elements {
             self.by("greatest-beside");
             let body = self.op(Op::Choose, dtype, &[condition, yes, no])?;
             let rest = self.reduced(fold, level, &sizes, body)?;
-            return self.op(op, dtype, &[rest, beside]).map(Some);
+            let both = if first { [rest, beside] } else { [beside, rest] };
+            return self.op(op, dtype, &both).map(Some);
         }
         Some(None)
     }

@@ -3,7 +3,7 @@
 //! ## What it says
 //! Elements in order, each put through one function that rises, are what the function gives, in order: a number added, a positive factor or divisor, a
 //! conversion between floats, an exponential, a sigmoid, and the like. Of integers a sum of products that does not wrap around rises or falls with the
-//! one number in it that stands at the place.
+//! one number in it that stands at the place; what the host says is no NaN falls with its opposite.
 //!
 //! ## When it is wrong
 //! Bit by bit of floats: what differs may be one after a rounding, and of zeros the kernel chooses. A function that is NaN for numbers (roots, logarithms),
