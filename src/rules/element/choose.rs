@@ -340,7 +340,8 @@ impl Elements {
 
     /// The greater of an element and of the greatest of some, in place of others of which that element stands: these are left out.
     fn greatest_beside(&mut self, op: Op, dtype: Dtype, a: ExprId, b: ExprId) -> Option<Option<ExprId>> {
-        if self.exact && dtype.is_float() {
+        let floats = !self.exact && matches!(dtype, Dtype::F16 | Dtype::Bf16 | Dtype::F32 | Dtype::F64);
+        if dtype.is_float() && !floats {
             return Some(None);
         }
         let (own, infinite) =
@@ -355,7 +356,7 @@ impl Elements {
             }
             let least = match ends(dtype) {
                 Some((low, high)) => self.integer(dtype, if op == Op::Max { low } else { high })?,
-                None if dtype.is_float() => self.rounded(dtype, infinite)?,
+                None if floats => self.rounded(dtype, infinite)?,
                 None => continue,
             };
             if least == beside {
