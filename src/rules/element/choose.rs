@@ -351,7 +351,9 @@ impl Elements {
                 continue;
             };
             let Some((Op::Choose, &[condition, yes, no])) = self.op_of(*kids.first()?) else { continue };
-            if fold != own || (yes == beside) == (no == beside) || self.mentions(beside, level) {
+            // A number is a bound of each of them.
+            let is_number = self.number(beside).is_some();
+            if fold != own || (yes == beside) == (no == beside) || is_number || self.mentions(beside, level) {
                 continue;
             }
             let least = match ends(dtype) {
@@ -359,9 +361,6 @@ impl Elements {
                 None if floats => self.rounded(dtype, infinite)?,
                 None => continue,
             };
-            if least == beside {
-                continue;
-            }
             let (yes, no) = if yes == beside { (least, no) } else { (yes, least) };
             self.by("greatest-beside");
             let body = self.op(Op::Choose, dtype, &[condition, yes, no])?;
