@@ -427,14 +427,14 @@ impl<'r> Speaker<'r> {
         self.complex_looked_up(c.result, source)
     }
 
-    fn source_of_call(&mut self, c: &Said<'_, '_>, tokens: Vec<Token>, kids: Vec<Array>) -> Source {
+    pub(super) fn source_of_call(&mut self, c: &Said<'_, '_>, tokens: Vec<Token>, kids: Vec<Array>) -> Source {
         let kids = kids.into_iter().map(|a| self.e.tensor(Tensor { dtype: a.dtype, sizes: a.sizes, expr: a.expr }));
         let kids = kids.collect();
         Source::Call { target: c.operator.target.clone(), tokens: tokens.into(), kids, item: c.item.unwrap_or(0) }
     }
 
     /// Returns what a call is given of which nothing is known, where that tells all of its result.
-    fn given(&mut self, c: &Said<'_, '_>) -> Option<(Vec<Token>, Vec<Array>)> {
+    pub(super) fn given(&mut self, c: &Said<'_, '_>) -> Option<(Vec<Token>, Vec<Array>)> {
         if !self.e.are_settled(&c.result.sizes) || c.operator.facts.sees_layout(|name| c.named(name)) {
             return None;
         }

@@ -519,6 +519,8 @@ impl Speaker<'_> {
         let (least, most) = match to {
             Dtype::F32 => (-(1_i64 << 24), 1_i64 << 24),
             Dtype::F64 => (-(1 << 48), 1 << 48),
+            Dtype::F16 => (-(1 << 11), 1 << 11),
+            Dtype::Bf16 => (-(1 << 8), 1 << 8),
             Dtype::I32 => (-(1 << 30), 1 << 30),
             Dtype::I16 => (i64::from(i16::MIN), i64::from(i16::MAX)),
             Dtype::I8 => (i64::from(i8::MIN), i64::from(i8::MAX)),

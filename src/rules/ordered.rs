@@ -4,7 +4,8 @@
 //! Where a call says at which places along a dimension the elements that it gives stand, the elements at these places are those. The greatest of
 //! integers, and of floats over the reals, is the one that stands where the greatest does. Where what is looked for belongs in a row that surely rises (of numbers that are known, of sums of
 //! integers that are not negative up to each place) is how many of the row are less, or at most as large. Of what is 1 at one place and 0 at the others that place is where the greatest stands.
-//! The greatest stands where it stands in a dtype that holds each of its numbers.
+//! The greatest stands where it stands in a dtype that holds each of its numbers; so do elements in an order that leaves equal ones as they come. Places in one row
+//! are searched alike by each operator that does.
 //! Over the reals the one in the middle of few is told by the greater and the lesser of them.
 //!
 //! ## When it is wrong
@@ -28,6 +29,9 @@ const MOST_COUNTED: i64 = 256;
 
 /// Of how many the one in the middle is written out.
 const FEW: i64 = 5;
+
+/// What stands for the places at which elements belong in a row.
+const SEARCHED: &str = "searched";
 
 /// How a dimension is put in order, and which place of it is asked for.
 #[derive(Clone, Copy)]
@@ -62,6 +66,36 @@ impl Speaker<'_> {
         let each = self.e.op(Op::Cast, Dtype::I64, &[below])?;
         let sum = self.e.reduced(Fold::Sum, level, &[Dim::Fixed(*count)], each)?;
         self.e.op(Op::Cast, c.result.dtype, &[sum])
+    }
+
+    /// Where something is looked for in one row of which nothing is known: by whichever operator.
+    pub(super) fn searched(&mut self, c: &Said<'_, '_>, row: usize, found: usize) -> Option<ExprId> {
+        let (row, x) = (c.array(row)?.clone(), c.array(found)?.clone());
+        let right = c.named("right")?;
+        let plain =
+            c.named("sorter").is_none_or(|s| *s == Arg::None) && c.named("side").is_none_or(|s| *s == Arg::None);
+        let known = !self.over_reals || [&row, &x].iter().all(|a| rounding::is_exact(&self.e, a.expr));
+        (plain && known && row.dtype == x.dtype && row.sizes.len() == 1).then_some(())?;
+        let kids = [row, x].map(|a| self.e.tensor(Tensor { dtype: a.dtype, sizes: a.sizes, expr: a.expr }));
+        let tokens = [Token::Child, Token::Child, Token::scalar(right)?].into();
+        let source = self.e.source(Source::Call { target: SEARCHED.into(), tokens, kids: kids.into(), item: 0 });
+        let at = self.vars(&c.result.sizes);
+        self.e.load(c.result.dtype, source, at)
+    }
+
+    /// Where the elements of a dimension in order stand: where they stand in a dtype that holds each of its numbers, equal ones as they come.
+    pub(super) fn places_in_order(&mut self, c: &Said<'_, '_>) -> Option<ExprId> {
+        (c.named("stable") == Some(&Arg::Bool(true))).then_some(())?;
+        let (tokens, mut kids) = self.given(c)?;
+        let [x] = kids.as_mut_slice() else { return None };
+        let narrow = self.e.without_wider(x.expr);
+        (narrow != x.expr).then_some(())?;
+        (x.dtype, x.expr) = (self.e.dtype(narrow)?, narrow);
+        self.e.applied.insert("sort-before-cast");
+        let source = self.source_of_call(c, tokens, kids);
+        let source = self.e.source(source);
+        let at = self.vars(&c.result.sizes);
+        self.e.load(c.result.dtype, source, at)
     }
 
     /// Whether a row surely holds sums of integers that are not negative, each up to its place, that do not wrap around.
@@ -262,7 +296,9 @@ impl Speaker<'_> {
             return self.extreme_at(from, fold, dim, index).map(Some);
         }
         let Some(chosen) = chosen_by(&target) else { return Some(None) };
-        let (own, said) = (is(self, from), along(tokens.get(chosen.dim)));
+        let narrow = self.e.without_wider(from.expr);
+        let narrow = Array { dtype: self.e.dtype(narrow)?, expr: narrow, ..from.clone() };
+        let (own, said) = (is(self, from) || is(self, &narrow), along(tokens.get(chosen.dim)));
         let rest: Vec<IndexId> = (0..).zip(&index).filter(|(k, _)| *k != dim).map(|(_, i)| *i).collect();
         if !own || item != 1 || said != Some(dim) || index.len() != rank || !others(&rest) {
             return Some(None);
@@ -279,8 +315,10 @@ impl Speaker<'_> {
         {
             return self.at(&Array { expr, ..from.clone() }, index).map(Some);
         }
+        let dtype = self.e.tensor_of(*kid)?.dtype;
         let source = self.e.source(Source::Call { target, tokens, kids, item: 0 });
-        self.e.load(from.dtype, source, index).map(Some)
+        let value = self.e.load(dtype, source, index)?;
+        self.e.op(Op::Cast, from.dtype, &[value]).map(Some)
     }
 
     /// Returns all elements of a tensor as one dimension.

@@ -231,7 +231,10 @@ impl Speaker<'_> {
             Meaning::Extreme(fold) if c.item == Some(1) => self.place_of_extreme(c, fold),
             Meaning::PlaceOf(fold) => self.place_of_extreme(c, fold),
             Meaning::Sorted if c.item == Some(0) => self.in_order(c),
-            Meaning::Search { row, found } => self.counted_below(c, row, found),
+            Meaning::Sorted if c.item == Some(1) => self.places_in_order(c),
+            Meaning::Search { row, found } => {
+                self.counted_below(c, row, found).or_else(|| self.searched(c, row, found))
+            }
             Meaning::MaxPooling(rank) if self.over_reals && c.item == Some(0) => self.greatest_in_window(c, rank),
             Meaning::Logarithm(base) if self.over_reals && to.is_float() && c.array(0)?.dtype == to => {
                 let x = self.operand(c, c.arg(0), to, false)?;
@@ -422,6 +425,7 @@ impl Speaker<'_> {
             Arg::Float(v) if width(dtype).is_some_and(|w| w > 1) && v.abs() < 1e9 => {
                 self.constant(c, &Arg::Int(v.trunc() as i64), dtype, false)
             }
+            Arg::Float(v) if dtype == Dtype::Bool => self.constant(c, &Arg::Bool(*v != 0.0), dtype, false),
             given => self.constant(c, given, dtype, false),
         }
     }
@@ -630,7 +634,7 @@ impl Speaker<'_> {
         }
         let most = crate::rules::element::cast::most_whole(to)?;
         let reached = count.checked_mul(low.checked_abs()?.max(high.checked_abs()?))?;
-        if is_narrow(to) || reached > most {
+        if reached > most {
             return None;
         }
         let sum = self.fold(c, Fold::Sum, &Array { dtype: Dtype::I64, expr: whole, ..array.clone() })?;

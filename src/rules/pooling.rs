@@ -5,7 +5,7 @@
 //! divide begin at a quotient rounded down, and end at one rounded up.
 //!
 //! ## When it is wrong
-//! Of a mean whose windows do not all have as many elements: what it is divided by is then not one number. Bit by bit: the order in which a kernel sums is its own.
+//! What a mean is divided by is no one number where windows end beyond the input, or what lies beside does not count: as many as are counted there. Bit by bit: the order in which a kernel sums is its own.
 
 use smallvec::SmallVec;
 
@@ -258,18 +258,53 @@ impl Speaker<'_> {
         }
         let padded = windows.pads.iter().any(|p| *p != 0);
         let alike = !overhangs && (!padded || c.named("count_include_pad") == Some(&Arg::Bool(true)));
-        if !alike && divisor.is_none() {
-            return None;
-        }
         let level = self.e.highest_level(x.expr).map_or(0, |l| l.saturating_add(1));
         let zero = self.e.rounded(x.dtype, 0.0)?;
         let within = self.in_windows(c, x, &windows, zero)?;
         let sum = self.e.reduced(Fold::Sum, level, &within.sizes, within.element)?;
+        if !alike && divisor.is_none() {
+            let mut mean = sum;
+            for (k, dim) in (ahead..x.sizes.len()).enumerate() {
+                let count = self.count_in_window(c, x, &windows, (k, dim))?;
+                let count = self.e.op(Op::Cast, x.dtype, &[count])?;
+                mean = self.e.op(Op::Div, x.dtype, &[mean, count])?;
+            }
+            return Some(mean);
+        }
         let count = match divisor {
             Some(n) => Dim::Fixed(n),
             None => self.e.product(&windows.kernel.iter().map(|n| Dim::Fixed(*n)).collect::<Vec<_>>())?,
         };
         let count = self.number_of(x.dtype, count)?;
         self.e.op(Op::Div, x.dtype, &[sum, count])
+    }
+
+    /// How many places a window has along a dimension: up to what lies beside the input, or of the input alone.
+    fn count_in_window(
+        &mut self,
+        c: &Said<'_, '_>,
+        x: &Array,
+        windows: &Windows,
+        (k, dim): (usize, usize),
+    ) -> Option<ExprId> {
+        let (kernel, stride, pad) = (*windows.kernel.get(k)?, *windows.strides.get(k)?, *windows.pads.get(k)?);
+        let beside = c.named("count_include_pad") == Some(&Arg::Bool(true));
+        let var = *self.vars(&c.result.sizes).get(dim)?;
+        let begin = self.e.scale(var, Dim::Fixed(stride))?;
+        let begin = self.e.shift(begin, Dim::Fixed(pad.checked_neg()?))?;
+        let end = self.e.shift(begin, Dim::Fixed(kernel))?;
+        let last = self.e.plus(*x.sizes.get(dim)?, Dim::Fixed(if beside { pad } else { 0 }))?;
+        let last = self.e.at(last);
+        let mut ends = Vec::new();
+        for at in [begin, end, last] {
+            ends.push(self.e.index_value(Dtype::I64, at)?);
+        }
+        let &[mut begin, end, last] = ends.as_slice() else { return None };
+        if !beside {
+            let zero = self.e.integer(Dtype::I64, 0)?;
+            begin = self.e.op(Op::Max, Dtype::I64, &[begin, zero])?;
+        }
+        let end = self.e.op(Op::Min, Dtype::I64, &[end, last])?;
+        self.e.op(Op::Sub, Dtype::I64, &[end, begin])
     }
 }

@@ -377,6 +377,11 @@ pub fn real(target: &str) -> Option<Real> {
 /// The operator that gives the greatest integer that is not above.
 pub const FLOOR: &str = "aten.floor.default";
 
+/// Whether an operator tells rows and columns of the places of a triangle.
+pub fn tells_triangle(target: &str) -> bool {
+    matches!(target, "aten.triu_indices.default" | "aten.tril_indices.default")
+}
+
 /// Returns the operator that says where the greatest, or the least, of a dimension stands.
 pub fn place_of(fold: Fold) -> Option<&'static str> {
     match fold {

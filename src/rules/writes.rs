@@ -2,7 +2,7 @@
 //!
 //! ## What it says
 //! Element `p` of the values is written at `i(p)`. Where `i` is arithmetic that one place at most leads to, `p` is solved for: at `y` stands the value of
-//! that `p` where there is one and all other indices are those of `y`, else what stood there. Where one number is written by many, it stands where any
+//! that `p` where there is one and all other indices are those of `y`, else what stood there; so it is where the data says places of which each stands once. Where one number is written by many, it stands where any
 //! is. Where values are added, at `y` stands what stood there and the sum of all that lead there, each times the number by which they are added; where the greatest is kept, that of what stood there and of all that lead there.
 //!
 //! ## When it is wrong
@@ -150,7 +150,10 @@ impl Speaker<'_> {
         }
         for (at, y) in told {
             match self.undone(w, (at, y), &places)? {
-                Some((k, place)) => *places.get_mut(k)? = Some(place),
+                Some((k, place, below)) => {
+                    *places.get_mut(k)? = Some(place);
+                    inside.extend(below);
+                }
                 None => zeros.push(self.e.difference(y, at)?),
             }
         }
@@ -169,20 +172,29 @@ impl Speaker<'_> {
         Some(Solved { places: all, inside, zeros, open })
     }
 
-    /// Where places that the data says are all those of a dimension, each once: which own dimension leads to a place, and where on it.
+    /// Where places that the data says are all those of a dimension, or of the front of a longer one, each once: which own dimension leads to a place, where on it,
+    /// and what is at least 0 where it does.
     fn undone(
         &mut self,
         w: &Written,
         (at, y): (IndexId, IndexId),
         known: &[Option<IndexId>],
-    ) -> Option<Option<(usize, IndexId)>> {
+    ) -> Option<Option<(usize, IndexId, Option<IndexId>)>> {
         let Some((source, mut index)) = self.e.looked_up_place(at) else { return Some(None) };
         let Some((dim, size)) = self.e.permutes(source) else { return Some(None) };
         let alone = |e: &Self, i: IndexId| match e.e.linear(i).terms.as_slice() {
             [(place, Dim::Fixed(1))] if e.e.linear(i).offset() == ZERO => Some(*place),
             _ => None,
         };
-        let all = matches!(alone(self, y), Some(Place::Var(_, of)) if of == size);
+        // A place of a longer dimension is one of these where it is less than their size.
+        let (all, below) = match alone(self, y) {
+            Some(Place::Var(_, of)) if of == size => (true, None),
+            Some(Place::Var(_, of)) if self.e.at_most(size, of) => {
+                let (last, back) = (self.e.plus(size, Dim::Fixed(-1))?, self.e.scale(y, Dim::Fixed(-1))?);
+                (true, Some(self.e.shift(back, last)?))
+            }
+            _ => (false, None),
+        };
         let mut found = None;
         for (k, slot) in index.iter_mut().enumerate() {
             let Some(own) = alone(self, *slot).and_then(|place| self.own(w, place)) else { return Some(None) };
@@ -196,7 +208,7 @@ impl Speaker<'_> {
         let Some(undoing) = self.e.undoing(source) else { return Some(None) };
         self.e.applied.insert("places-undone");
         let place = self.e.load(Dtype::I64, undoing, index)?;
-        Some(Some((found, self.e.data_index(place)?)))
+        Some(Some((found, self.e.data_index(place)?, below)))
     }
 
     fn own(&self, w: &Written, place: Place) -> Option<usize> {

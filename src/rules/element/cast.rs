@@ -5,9 +5,9 @@
 //! second. Among integers the second one decides where it is not wider than the first. To bool is "not equal to 0". A sign passes through a conversion of
 //! floats. What is computed in a dtype of more than twice as many places and rounded back is computed in the own one: sums, differences, products,
 //! quotients of two; bounds by numbers and choices, also of one another, are never rounded. NaN is 0 in at most 16 bits. A sum or product of integers may be converted to fewer
-//! bits before or after, one that surely does not wrap around to more bits, too, and a quotient by a number to more. `abs` and the sign are bits; those of an integer, seen as one of as many, are its conversion. Of floats that are integers, none so large that the dtype does not hold all up to it, sums,
+//! bits before or after, so may what is masked by all of these, one that surely does not wrap around to more bits, too, and a quotient by a number to more. `abs` and the sign are bits; those of an integer, seen as one of as many, are its conversion. Of floats that are integers, none so large that the dtype does not hold all up to it, sums,
 //! differences, magnitudes, bounds, and products of numbers of known sign are those of the integers; so are their sums, in any order, as long as no part of one may
-//! be too large. A conversion to an integer cuts: what was cut before is as it was. A float between numbers that a short dtype holds is the same integer by way of a longer one. To an integer -0.0 is 0.0: what is added to 0 before is as it was. What was rounded to an
+//! be too large. A conversion to an integer cuts: what was cut before is as it was, and so is what is not below 0, rounded down. A float between numbers that a short dtype holds is the same integer by way of a longer one. To an integer -0.0 is 0.0: what is added to 0 before is as it was. What was rounded to an
 //! integer is one: rounded down it is itself. A quotient of floats that are such integers, cut or rounded down to an integer, is that of the integers. The bits of a
 //! `bf16` are the upper half of those of the same `f32`.
 //!
@@ -376,17 +376,51 @@ impl Elements {
             let kids: Vec<ExprId> = kids.into_iter().map(|k| self.converted(Op::Cast, to, k)).collect::<Option<_>>()?;
             return self.sum_of_products(to, &products, &kids);
         }
+        if let (Some(wide), Some(narrow)) = (width(from), width(to))
+            && narrow <= wide
+            && to != Dtype::Bool
+            && let Some((Op::And, &[a, b])) = self.op_of(x)
+        {
+            // The bits that are left are all kept.
+            let all = 1_i64.checked_shl(narrow).filter(|n| *n > 0).and_then(|n| n.checked_sub(1)).unwrap_or(-1);
+            for (a, b) in [(a, b), (b, a)] {
+                if self.number(b).is_some_and(|mask| mask & all == all) {
+                    self.by("lowest-bits");
+                    return self.converted(Op::Cast, to, a);
+                }
+            }
+        }
         self.raw(Op::Cast, to, &[x])
     }
 
     /// Returns a float that is cut to an integer as it was before: a conversion cuts it the same way, and sees the same NaN, infinities and
     /// numbers out of range.
     fn without_trunc(&mut self, dtype: Dtype, x: ExprId) -> Option<Option<ExprId>> {
+        let of_floor = |e: &Self, x: ExprId| match e.expr(x) {
+            Some(Expr { form: Form::Named(name, _), kids, .. }) if **name == *crate::rules::table::FLOOR => {
+                kids.first().copied()
+            }
+            _ => None,
+        };
+        // What is not below 0 is cut where it is rounded down.
+        if let Some(inner) = of_floor(self, x) {
+            return Some(self.is_never_below_zero(inner).then_some(inner));
+        }
         let Some((Op::Choose, [_, _, down])) = self.op_of(x) else { return Some(None) };
-        let Some(Expr { form: Form::Named(name, _), kids, .. }) = self.expr(*down) else { return Some(None) };
-        let (true, [inner]) = (&**name == crate::rules::table::FLOOR, kids.as_slice()) else { return Some(None) };
-        let inner = *inner;
+        let Some(inner) = of_floor(self, *down) else { return Some(None) };
         Some((self.truncated(dtype, inner)? == x).then_some(inner))
+    }
+
+    /// Whether a float surely is not below 0, or NaN: a magnitude, a square, what is held above, or of what the host says so.
+    fn is_never_below_zero(&self, x: ExprId) -> bool {
+        let above = |x: ExprId| self.floats_of(x).is_some_and(|(low, _)| low >= 0.0);
+        match self.op_of(x) {
+            Some((Op::Abs, _)) => true,
+            Some((Op::Mul, [a, b])) => a == b || above(*a) && above(*b),
+            Some((Op::Add | Op::Div | Op::Min | Op::AtMost, [a, b])) => above(*a) && above(*b),
+            Some((Op::Max | Op::AtLeast, [a, b])) => above(*a) || above(*b),
+            _ => above(x),
+        }
     }
 
     /// Returns the integer towards 0: rounded up below 0, else down.

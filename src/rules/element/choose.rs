@@ -3,7 +3,8 @@
 //! ## What it says
 //! A choice of equal values is that value; with the opposite condition its values are exchanged; of two conditions that never hold together either is asked first. A bound within bounds: constants are taken together, in
 //! the order in which they are applied. The greater one of a value and itself, or of a
-//! value and minus infinity, is that value; that of an integer and its opposite is its magnitude. Bool algebra. Of 1 and 0 it is the truth as a number. A
+//! value and minus infinity, is that value; that of an integer and its opposite is its magnitude; that of a value and the greatest of
+//! some, in place of others of which it stands, is that without the others. Bool algebra. Of 1 and 0 it is the truth as a number. A
 //! magnitude that takes the sign of its number is that number. A
 //! rounded number and an integer are bounded as the number is by what is left of the bound. Of two numbers one is not less than the other where that is
 //! at most the one. A quotient by the greatest magnitude over a whole number, of one of those of which it is the greatest, rounded to an integer, does not pass that number.
@@ -15,7 +16,8 @@
 //! stated to be far from 0. Before it is rounded a quotient passes in its last places.
 
 use crate::graph::Dtype;
-use crate::rules::element::arena::{Elements, ExprId, Form, Op};
+use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
+use crate::rules::element::make::ends;
 use crate::rules::rounding::{is_element_of, unit};
 
 impl Elements {
@@ -182,6 +184,11 @@ impl Elements {
         if self.truths.is_empty() || !self.dtype(x)?.is_float() {
             return Some(false);
         }
+        // The opposite of NaN is one, and so is its magnitude.
+        let mut x = x;
+        while let Some((Op::Neg | Op::Abs, [inner])) = self.op_of(x) {
+            x = *inner;
+        }
         let itself = self.raw(Op::Eq, Dtype::Bool, &[x, x])?;
         Some(self.truths.get(&itself) == Some(&false))
     }
@@ -321,11 +328,47 @@ impl Elements {
             self.by("bound-past-all");
             return Some(x);
         }
+        if let Some(kept) = self.greatest_beside(op, dtype, a, b)? {
+            return Some(kept);
+        }
         if !self.is_firm(c) {
             let (x, c) = if dtype.is_float() { (x, c) } else { (x.min(c), x.max(c)) };
             return self.raw(op, dtype, &[x, c]);
         }
         self.within(op, dtype, x, c)
+    }
+
+    /// The greater of an element and of the greatest of some, in place of others of which that element stands: these are left out.
+    fn greatest_beside(&mut self, op: Op, dtype: Dtype, a: ExprId, b: ExprId) -> Option<Option<ExprId>> {
+        let floats = !self.exact && matches!(dtype, Dtype::F16 | Dtype::Bf16 | Dtype::F32 | Dtype::F64);
+        if dtype.is_float() && !floats {
+            return Some(None);
+        }
+        let (own, infinite) =
+            if op == Op::Max { (Fold::Most, f64::NEG_INFINITY) } else { (Fold::Least, f64::INFINITY) };
+        for (x, beside, first) in [(a, b, true), (b, a, false)] {
+            let Some(Expr { form: Form::Reduce(fold, level, sizes), kids, .. }) = self.expr(x).cloned() else {
+                continue;
+            };
+            let Some((Op::Choose, &[condition, yes, no])) = self.op_of(*kids.first()?) else { continue };
+            // A number is a bound of each of them.
+            let is_number = self.number(beside).is_some();
+            if fold != own || (yes == beside) == (no == beside) || is_number || self.mentions(beside, level) {
+                continue;
+            }
+            let least = match ends(dtype) {
+                Some((low, high)) => self.integer(dtype, if op == Op::Max { low } else { high })?,
+                None if floats => self.rounded(dtype, infinite)?,
+                None => continue,
+            };
+            let (yes, no) = if yes == beside { (least, no) } else { (yes, least) };
+            self.by("greatest-beside");
+            let body = self.op(Op::Choose, dtype, &[condition, yes, no])?;
+            let rest = self.reduced(fold, level, &sizes, body)?;
+            let both = if first { [rest, beside] } else { [beside, rest] };
+            return self.op(op, dtype, &both).map(Some);
+        }
+        Some(None)
     }
 
     /// A bound of a rounded number and an integer: the number is bounded, by what is left of the bound, then the integer is added. All numbers are

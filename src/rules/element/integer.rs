@@ -4,7 +4,7 @@
 //! Sums, differences, products, signs, `~x` (which is `-x - 1`) and shifts to the left by a number are sums of products, wrapping around: one normal
 //! form. Of a sum that surely does not wrap around multiples of the divisor are divided, and a rest between 0 and the divisor is gone; a quotient of which the range holds
 //! one number is that. `x mod c` is `x -
-//! c * (x / c)`, rounded down; `(6 * x) / 30` is `x / 5` where nothing wraps around; divisions by positive numbers compose; dividing by 2^k, rounded down, shifts to the right. `-x / n`, rounded down, is
+//! c * (x / c)`, rounded down; `(6 * x) / 30` is `x / 5` where nothing wraps around; divisions by positive numbers compose, shifts to the right among them; dividing by 2^k, rounded down, shifts to the right. `-x / n`, rounded down, is
 //! `-((x + n - 1) / n)`, where neither wraps around. Of sums that surely do not wrap around one is less than, or the greater of, another as what they do not have in common is. What is left of a sum by
 //! a power of two is that of the lowest bits of all that it is made of, wrapping around or not. The magnitude of what is surely at least 0 is that, of what is surely at most 0 its opposite. A quotient rounded down, and 1 more where a rest is left, is the quotient rounded up.
 //! A quotient that is cut is the opposite of that of the opposite, which is none of the least integer; so it is by the opposite of a number.
@@ -403,6 +403,14 @@ impl Elements {
                 {
                     return Some(over);
                 }
+                if let Some(by) = divisor.filter(|by| *by > 1 && wrapped(dtype, *by) == Some(*by))
+                    && let Some((inner, first)) = self.quotient_by_number(*a)
+                    && let Some(both) = first.checked_mul(by).filter(|both| wrapped(dtype, *both) == Some(*both))
+                {
+                    self.by("divisions-compose");
+                    let both = self.integer(dtype, both)?;
+                    return self.divided_down(dtype, inner, both);
+                }
                 self.raw(op, dtype, kids)
             }
             (Op::Round, [a]) => Some(*a),
@@ -480,14 +488,12 @@ impl Elements {
         if let Some(up) = self.rounded_up(dtype, a, by)? {
             return Some(up);
         }
-        if let Some((Op::DivFloor, [inner, first])) = self.op_of(a) {
-            let (inner, first) = (*inner, *first);
-            let both = self.number(first)?.checked_mul(by)?;
-            if wrapped(dtype, both) == Some(both) {
-                self.by("divisions-compose");
-                let both = self.integer(dtype, both)?;
-                return self.divided_down(dtype, inner, both);
-            }
+        if let Some((inner, first)) = self.quotient_by_number(a)
+            && let Some(both) = first.checked_mul(by).filter(|both| wrapped(dtype, *both) == Some(*both))
+        {
+            self.by("divisions-compose");
+            let both = self.integer(dtype, both)?;
+            return self.divided_down(dtype, inner, both);
         }
         if by.count_ones() == 1 {
             self.by("division-is-shift");

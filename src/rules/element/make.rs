@@ -250,8 +250,10 @@ impl Elements {
             (Some(false), _) | (_, Some(false)) => return self.truth(false),
             _ => {}
         }
-        // Of the data alone it is a comparison of integers, which surely do not wrap around.
-        if self.linear(index).terms.iter().all(|(p, _)| matches!(p, Place::Data(_))) {
+        // A difference of two integers of the data is a comparison of these, which surely do not wrap around.
+        let sum = self.linear(index);
+        let both = sum.terms.iter().all(|(p, by)| matches!(p, Place::Data(_)) && matches!(by, Dim::Fixed(1 | -1)));
+        if both && sum.terms.len() == 2 && sum.constant.is_none() {
             let value = self.index_value(Dtype::I64, index)?;
             if !matches!(self.expr(value)?.form, Form::Index(_)) && self.integers_of(value).is_some() {
                 let zero = self.integer(Dtype::I64, 0)?;

@@ -3,7 +3,7 @@
 //! ## What it says
 //! Elements in order, each put through one function that rises, are what the function gives, in order: a number added, a positive factor or divisor, a
 //! conversion between floats, an exponential, a sigmoid, and the like. Of integers a sum of products that does not wrap around rises or falls with the
-//! one number in it that stands at the place.
+//! one number in it that stands at the place; what the host says is no NaN falls with its opposite.
 //!
 //! ## When it is wrong
 //! Bit by bit of floats: what differs may be one after a rounding, and of zeros the kernel chooses. A function that is NaN for numbers (roots, logarithms),
@@ -113,6 +113,8 @@ impl Elements {
         let from = self.dtype(kid)?;
         let other = expr.kids.iter().copied().enumerate().find(|(place, _)| *place != k).map(|(_, x)| x);
         let rises = match (&expr.form, other) {
+            // No NaN comes first that came last.
+            (Form::Op(Op::Neg), None) if self.floats_of(kid).is_some() => return Some(Some(true)),
             (Form::Op(Op::Cast), None) => from.is_float() && keeps_order(expr.dtype),
             (Form::Op(Op::Add), Some(c)) => self.is_no_infinity(c),
             (Form::Op(Op::Sub), Some(c)) => k == 0 && self.is_no_infinity(c),

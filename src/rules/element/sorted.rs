@@ -88,6 +88,10 @@ impl Elements {
             return Some(size);
         }
         let Source::Call { target, tokens, kids, item } = self.source_of(source)? else { return None };
+        if crate::rules::table::tells_triangle(target) {
+            let (Token::Int(rows), Token::Int(columns)) = (tokens.first()?, tokens.get(1)?) else { return None };
+            return Some(Dim::Fixed(*rows.max(columns)));
+        }
         let sizes = &self.tensor_of(*kids.first()?)?.sizes;
         let is_place = |fold| crate::rules::table::place_of(fold).is_some_and(|name| *name == **target);
         let along = match crate::rules::table::chosen_by(target) {
