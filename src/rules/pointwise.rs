@@ -25,8 +25,8 @@ use crate::term::term::Token;
 /// Up to which exponent an exponential is rounded about as far as any function.
 const SMALL: f64 = 16.0;
 
-/// Up to which whole number a power is a product.
-const WHOLE: f64 = 16.0;
+/// Up to which whole number a power is a product: one that stays within its dtype in the working range.
+const WHOLE: f64 = 12.0;
 
 /// How many operations on sizes may stand in one another.
 const OPERATIONS: usize = 8;
