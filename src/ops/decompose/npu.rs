@@ -148,10 +148,9 @@ fn bmm(b: &Builder<'_>) -> Made {
 fn transpose_bmm(b: &Builder<'_>) -> Made {
     b.only(b.is_none("bias") && b.is_none("scale"), "bias or scale")?;
     b.only(matches!(b.opt_int("batch_split_factor")?, None | Some(1)), "splitting")?;
-    b.only(b.opt_ints("perm_y")?.is_none_or(|p| p == [1, 0, 2]), "this perm_y")?;
     let moved = |t: T<'_>, perm: Option<Vec<i64>>| t.permute(&perm.unwrap_or_else(|| vec![0, 1, 2])).id();
     let (x, w) = (moved(b.t(0)?, b.opt_ints("perm_x1")?), moved(b.t(1)?, b.opt_ints("perm_x2")?));
-    done![b.op("bmm", args![x, w]).permute(&[1, 0, 2]).copy()]
+    done![b.op("bmm", args![x, w]).permute(&b.opt_ints("perm_y")?.unwrap_or_else(|| vec![1, 0, 2])).copy()]
 }
 
 fn confusion_transpose(b: &Builder<'_>) -> Made {

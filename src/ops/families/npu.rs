@@ -262,7 +262,7 @@ fn bmm(c: &mut Call<'_>) -> Typed {
     product(c, dtype)
 }
 
-/// Products of permuted batches, always given as [rows, batch, columns].
+/// Products of permuted batches, given as [rows, batch, columns] where no order of the result is.
 fn transpose_bmm(c: &mut Call<'_>) -> Typed {
     let (t, weight) = (c.tensor(0)?, c.tensor(1)?);
     if !c.is_none(3) || t.rank() != 3 || weight.rank() != 3 {
@@ -276,20 +276,23 @@ fn transpose_bmm(c: &mut Call<'_>) -> Typed {
         }
     };
     let ([b, m, k], [groups, rows, n]) = (order(4)?, order(5)?);
-    if !c.is_none(6) && order(6)? != [1, 0, 2] {
-        return Err(CallFault::Unsupported { what: "another perm_y than [1, 0, 2]".into() });
-    }
     let fits = !sizes::differ(c.symbols, size(t, b), size(weight, groups))
         && !sizes::differ(c.symbols, size(t, k), size(weight, rows));
     if !fits || t.dtype != weight.dtype {
         let expected = format!("batches and rows that fit {}", sizes::show(c.symbols, &t.sizes));
         return Err(c.bad(1, expected, sizes::show(c.symbols, &weight.sizes)));
     }
-    let (rows, batch, width) = (size(t, m), size(t, b), size(weight, n));
+    let product = [size(t, b), size(t, m), size(weight, n)];
+    let moved = if c.is_none(6) { [1, 0, 2] } else { order(6)? };
     let parts = c.opt_int(7)?.unwrap_or(1);
     if parts <= 1 {
-        return made(c, t.dtype, t, smallvec::smallvec![rows, batch, width]);
+        let dims = moved.iter().filter_map(|d| product.get(*d)).copied().collect();
+        return made(c, t.dtype, t, dims);
     }
+    if moved != [1, 0, 2] {
+        return Err(CallFault::Unsupported { what: "parts of a result in another order than [1, 0, 2]".into() });
+    }
+    let [batch, rows, width] = product;
     let all = sizes::mul(c.symbols, batch, width)?;
     let part = sizes::floordiv(c.symbols, all, Dim::Fixed(parts))?;
     made(c, t.dtype, t, smallvec::smallvec![Dim::Fixed(parts), rows, part])
