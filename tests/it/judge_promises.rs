@@ -39,7 +39,9 @@ fn judged(file: &Path, registry: &Registry, broken: &mut Vec<String>) -> String 
     let is_right = name.starts_with("right");
     assert!(is_right || name.starts_with("wrong"), "{}: neither right nor wrong", file.display());
     let mut lines = String::new();
-    for mode in modes(&case) {
+    // What values are does not hang on the mode.
+    let asked = if file.components().any(|c| c.as_os_str() == "values") { 1 } else { usize::MAX };
+    for mode in modes(&case).into_iter().take(asked) {
         let v = judge(&case, registry, mode, Policy::Default);
         if v.accepted != is_right {
             broken.push(format!("{} in {}: {}", file.display(), mode.name(), told(&v)));
