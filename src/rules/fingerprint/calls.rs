@@ -124,9 +124,6 @@ impl Lane {
             let sorted = if matches!(op, Op::Add | Op::Mul) { self.sorted(kids) } else { kids.into() };
             return self.call(Tag::Form(expr.form.clone(), expr.dtype), &sorted);
         }
-        if matches!(op, Op::Max | Op::AtLeast) {
-            return self.greatest_of(kids);
-        }
         let numbers: Option<SmallVec<[Number; 3]>> = kids.iter().map(|k| self.number(k)).collect();
         match numbers {
             Some(numbers) => self.over_reals(op, expr, node, &numbers, kids),
@@ -204,9 +201,6 @@ impl Algebra for Lane {
             return value.and_then(|v| wrapped(*dtype, v)).map_or(Value::Undefined, Value::Known);
         }
         let exact = self.over == Over::Bits && dtype.is_float();
-        if *fold == Fold::Most && !exact && *dtype != Dtype::Bool {
-            return self.greatest_of(parts);
-        }
         let Some(numbers) = parts.iter().map(|p| self.number(p)).collect::<Option<Vec<Number>>>() else {
             return Value::Undefined;
         };
@@ -227,6 +221,7 @@ impl Algebra for Lane {
                 }
                 Value::Number(product)
             }
+            Fold::Most if !exact && *dtype != Dtype::Bool => self.greatest(&numbers),
             Fold::Least if !exact && *dtype != Dtype::Bool => self.least(&numbers),
             // Floats are taken together in an order; integers in any.
             _ => {
@@ -241,7 +236,7 @@ impl Algebra for Lane {
         match value {
             Value::Known(v) => Some(At::Known(*v)),
             Value::Number(n) => Some(At::Said(*n)),
-            Value::Least | Value::Undefined => None,
+            Value::Undefined => None,
         }
     }
 

@@ -20,8 +20,6 @@ pub(super) enum Value {
     Known(i64),
     /// A number of the field.
     Number(Number),
-    /// What is less than all numbers.
-    Least,
     /// Nothing: it is divided by 0, or infinite.
     Undefined,
 }
@@ -98,7 +96,6 @@ impl Lane {
         match (x, y) {
             (Value::Known(x), Value::Known(y)) => x == y,
             (Value::Number(x), Value::Number(y)) => x.v == y.v,
-            (Value::Least, Value::Least) => true,
             _ => false,
         }
     }
@@ -137,7 +134,7 @@ impl Lane {
         match value {
             Value::Known(v) => Some(self.whole(*v)),
             Value::Number(n) => Some(*n),
-            Value::Least | Value::Undefined => None,
+            Value::Undefined => None,
         }
     }
 
@@ -184,7 +181,7 @@ impl Lane {
             let (kind, v) = match operand {
                 Value::Known(v) => (0, v.cast_unsigned()),
                 Value::Number(n) => (1, n.v),
-                Value::Least | Value::Undefined => return Value::Undefined,
+                Value::Undefined => return Value::Undefined,
             };
             bytes.push(kind);
             bytes.extend_from_slice(&v.to_le_bytes());
@@ -207,7 +204,7 @@ impl Lane {
         all.sort_by_key(|v| match v {
             Value::Known(v) => (0, v.cast_unsigned()),
             Value::Number(n) => (1, n.v),
-            Value::Least | Value::Undefined => (2, 0),
+            Value::Undefined => (2, 0),
         });
         all
     }
@@ -233,16 +230,6 @@ impl Lane {
             self.greatest.insert(n.v, all.into());
         }
         made
-    }
-
-    /// The same of values, of which none may be a number.
-    pub(super) fn greatest_of(&mut self, of: &[Value]) -> Value {
-        let mut all: SmallVec<[Number; 4]> = SmallVec::new();
-        for value in of.iter().filter(|v| !matches!(v, Value::Least)) {
-            let Some(n) = self.number(value) else { return Value::Undefined };
-            all.push(n);
-        }
-        if all.is_empty() { Value::Least } else { self.greatest(&all) }
     }
 
     pub(super) fn least(&mut self, of: &[Number]) -> Value {

@@ -18,9 +18,6 @@ const TERMS: usize = 6;
 impl Lane {
     /// Returns a float as the number that it is, or as the fraction of small numbers that it is the nearest to.
     pub(super) fn float(&mut self, dtype: Dtype, v: f64) -> Value {
-        if v == f64::NEG_INFINITY {
-            return Value::Least;
-        }
         if !v.is_finite() {
             return Value::Undefined;
         }
@@ -195,6 +192,7 @@ impl Lane {
             }
             (Op::Mul, [a, b]) => self.times(*a, *b),
             (Op::Div, [a, b]) => self.quotient(*a, *b),
+            (Op::Max | Op::AtLeast, [a, b]) => self.greatest(&[*a, *b]),
             (Op::Min | Op::AtMost, [a, b]) => self.least(&[*a, *b]),
             (Op::Abs, [a]) => self.by_sign(Tag::Form(expr.form.clone(), Dtype::F64), *a, false),
             (Op::Cast, [a]) if node.keeps => Value::Number(*a),

@@ -40,10 +40,6 @@ pub fn is_bounded(
     let known = &Asked { finite, stated, leaving };
     // What is made of the same steps is rounded alike, where none of them takes a rounding for more than it is.
     let plain = !e.wider && finite.is_empty();
-    // Where nothing is rounded, nothing is rounded farther.
-    if plain && rounding::is_exact(e, x.expr) && rounding::is_exact(e, y.expr) {
-        return Some(true);
-    }
     if plain && x.expr == y.expr && rounding::is_followed(e, x.expr)? {
         return Some(true);
     }
