@@ -2,7 +2,8 @@
 //!
 //! ## What it says
 //! Each of the numbers that both elements are made of is below 0, nothing, or above 0; where it may leave its dtype it is infinite on one of both sides, or NaN. In each of
-//! these ways of which one is not finite, both elements are finite, or both the same infinite number, or both NaN.
+//! these ways of which one is not finite, both elements are finite, or both the same infinite number, or both NaN. What grows beyond its dtype in one of both alone makes no finite number: what it divides
+//! is as large as it may be.
 //!
 //! ## When it is wrong
 //! What both are made of stands for itself: that the one is infinite where the other is makes ways that do not occur, never fewer than do. Of places that are summed, and of
@@ -164,6 +165,15 @@ fn may_leave(e: &Elements, order: &[ExprId], past: &Past, leaving: &Leaving) -> 
     out
 }
 
+/// Elements that leave their dtype together.
+struct Group {
+    all: FxHashSet<ExprId>,
+    /// Whether that hangs on a place over which something is reduced.
+    is_bound: bool,
+    /// Whether they leave it since large numbers grow, and one of both ends is made of none of them: what they divide is 0 in the other one alone, and large there.
+    grows_alone: bool,
+}
+
 /// Two elements, what both are made of, and in which ways that may be infinite.
 struct Ways<'w> {
     roots: [ExprId; 2],
@@ -172,7 +182,7 @@ struct Ways<'w> {
     /// What stands for itself, and what it may be at a place.
     atoms: Vec<(ExprId, Kinds, bool)>,
     /// Elements that leave their dtype together.
-    past: Vec<(FxHashSet<ExprId>, bool)>,
+    past: Vec<Group>,
     ranges: &'w Ranges,
 }
 
@@ -190,25 +200,34 @@ impl<'w> Ways<'w> {
             return Some(None);
         }
         let atoms = own.iter().map(|id| (*id, kinds_of(e, *id, known), is_bound(*id))).collect();
-        let mut groups: Vec<(FxHashSet<ExprId>, bool)> = Vec::new();
+        let mut groups: Vec<Group> = Vec::new();
         let growing = growing(e, &made, &own, known);
         let own_past = made.iter().filter(|id| known.past.contains(id) || growing.contains(id));
         for one in own_past {
             let mut with = None;
-            for (k, (group, _)) in groups.iter().enumerate() {
-                let Some(other) = group.iter().next().copied() else { continue };
+            for (k, group) in groups.iter().enumerate() {
+                let Some(other) = group.all.iter().next().copied() else { continue };
                 if leave_together(e, *one, other)? {
                     with = Some(k);
                     break;
                 }
             }
             match with.and_then(|k| groups.get_mut(k)) {
-                Some((group, bound)) => {
-                    *bound |= is_bound(*one);
-                    group.insert(*one);
+                Some(group) => {
+                    group.is_bound |= is_bound(*one);
+                    group.all.insert(*one);
                 }
-                None => groups.push((FxHashSet::from_iter([*one]), is_bound(*one))),
+                None => groups.push(Group {
+                    all: FxHashSet::from_iter([*one]),
+                    is_bound: is_bound(*one),
+                    grows_alone: false,
+                }),
             }
+        }
+        let below = roots.map(|root| FxHashSet::from_iter(e.below(root)));
+        for group in &mut groups {
+            let is_of = |end: &FxHashSet<ExprId>| group.all.iter().any(|id| end.contains(id));
+            group.grows_alone = !below.iter().all(is_of) && group.all.iter().any(|id| growing.contains(id));
         }
         Some(Some(Ways { roots, made, atoms, past: groups, ranges: known.ranges }))
     }
@@ -219,8 +238,8 @@ impl<'w> Ways<'w> {
         for (_, kinds, bound) in &self.atoms {
             choices.push(twos(&bits(*kinds), *bound));
         }
-        for (_, bound) in &self.past {
-            choices.push(twos(&[0, 1], *bound));
+        for group in &self.past {
+            choices.push(twos(&[0, 1], group.is_bound));
         }
         let count = choices.iter().try_fold(1_usize, |n, c| n.checked_mul(c.len())).filter(|n| *n <= WAYS);
         let Some(count) = count else { return Some(false) };
@@ -240,6 +259,10 @@ impl<'w> Ways<'w> {
             }
             let Some([a, b]) = self.ends(e, own, past)? else { continue };
             let one = a == b && [UP, DOWN, NAN].contains(&a);
+            let alone = |(two, group): (&Two, &Group)| group.grows_alone && *two != [0, 0];
+            if !one && past.iter().zip(&self.past).any(alone) {
+                return Some(false);
+            }
             if !one && (a | b) & !FINITE != 0 {
                 return Some(false);
             }
@@ -268,7 +291,7 @@ impl<'w> Ways<'w> {
                 for kinds in &mut two {
                     *kinds = self.within(*id, *kinds);
                 }
-                for (_, leaves) in self.past.iter().zip(past).filter(|((group, _), _)| group.contains(id)) {
+                for (_, leaves) in self.past.iter().zip(past).filter(|(group, _)| group.all.contains(id)) {
                     let is_no_way = |((leaves, beyond), tiny): ((&u8, bool), bool)| match leaves {
                         0 => beyond,
                         _ => tiny,
@@ -775,6 +798,23 @@ mod tests {
             let leaving = Leaving::from_iter([(source, Reach { low: 0.0, high: most })]);
             assert_eq!(alike(&mut e, mean, parts, &leaving), expected, "{most}");
             assert_eq!(alike(&mut e, parts, mean, &leaving), expected, "{most}");
+        }
+    }
+
+    #[test]
+    fn what_is_divided_by_what_grows_in_one_of_both_alone_is_lost_there() {
+        let (mut e, [(v, source), _]) = two();
+        let half = times(&mut e, v, 0.5);
+        let over_length = |e: &mut Elements, x: ExprId| {
+            let square = made(e, Op::Mul, x, x);
+            let twice = made(e, Op::Add, square, square);
+            made(e, Op::Div, x, twice)
+        };
+        let (whole, part) = (over_length(&mut e, v), over_length(&mut e, half));
+        for (most, expected) in [(1e18, true), (1.5e19, false)] {
+            let leaving = Leaving::from_iter([(source, Reach { low: 0.0, high: most })]);
+            assert_eq!(alike(&mut e, whole, part, &leaving), expected, "{most}");
+            assert_eq!(alike(&mut e, part, whole, &leaving), expected, "{most}");
         }
     }
 

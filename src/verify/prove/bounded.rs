@@ -10,6 +10,7 @@ use crate::formats::text::domain::Domain;
 use crate::graph::Dtype;
 use crate::rules::element::arena::{Elements, ExprId, Fold, Form, Op, SourceId};
 use crate::rules::element::index::Place;
+use crate::rules::field::WORKING;
 use crate::rules::meaning::Array;
 use crate::rules::rounding::{self, Bound, Interval, Leaving, leave_alike, leave_together, unit};
 use crate::sym::{Bindings, Dim, SymValue};
@@ -24,20 +25,24 @@ const CHOSEN: usize = 300_000;
 /// By what part the error of a narrow rounding grows where a wider one comes before it.
 const TWICE: f64 = 1.0 / 256.0;
 
+/// What is known of what two ends are made of.
+pub struct Asked<'e> {
+    /// What is compared with an infinite number.
+    pub finite: &'e [ExprId],
+    pub stated: &'e FxHashMap<SourceId, Domain>,
+    /// Sources that may be beyond the working range.
+    pub leaving: &'e Leaving,
+    /// The largest magnitudes of sources that are next to nothing.
+    pub tiny: &'e FxHashMap<SourceId, f64>,
+}
+
 /// Whether the bound of the second is small enough on every box, at every size.
-pub fn is_bounded(
-    e: &mut Elements,
-    x: &Array,
-    y: &Array,
-    finite: &[ExprId],
-    stated: &FxHashMap<SourceId, Domain>,
-    leaving: &Leaving,
-) -> Option<bool> {
+pub fn is_bounded(e: &mut Elements, x: &Array, y: &Array, known: &Asked<'_>) -> Option<bool> {
+    let finite = known.finite;
     // What is compared with an infinite number is finite.
-    if finite.iter().any(|root| may_leave(e, *root, leaving)) {
+    if finite.iter().any(|root| may_leave(e, *root, known.leaving)) {
         return Some(false);
     }
-    let known = &Asked { finite, stated, leaving };
     // What is made of the same steps is rounded alike, where none of them takes a rounding for more than it is.
     let plain = !e.wider && finite.is_empty();
     if plain && x.expr == y.expr && rounding::is_followed(e, x.expr)? {
@@ -80,13 +85,6 @@ pub fn is_bounded(
     found
 }
 
-/// What is known of what two ends are made of.
-struct Asked<'e> {
-    finite: &'e [ExprId],
-    stated: &'e FxHashMap<SourceId, Domain>,
-    leaving: &'e Leaving,
-}
-
 /// Whether an element is made of what may leave its dtype.
 fn may_leave(e: &Elements, root: ExprId, leaving: &Leaving) -> bool {
     let leaves = |s: &SourceId| leaving.get(s).is_some_and(|reach| reach.leaves());
@@ -105,7 +103,7 @@ fn as_chosen(e: &mut Elements, x: &Array, y: &Array, known: &Asked<'_>) -> Optio
 }
 
 fn on_all_boxes(e: &mut Elements, x: &Array, y: &Array, common: Option<&Common>, known: &Asked<'_>) -> Option<bool> {
-    let Asked { finite, stated, leaving } = *known;
+    let Asked { finite, stated, leaving, tiny } = *known;
     // What is tiny is lost under a root that only the second takes.
     if e.has_roots_of_what_vanishes(y.expr)? && !e.has_roots_of_what_vanishes(x.expr)? {
         return Some(false);
@@ -129,6 +127,9 @@ fn on_all_boxes(e: &mut Elements, x: &Array, y: &Array, common: Option<&Common>,
             leaving.insert(*source, reach);
         }
     }
+    let none = FxHashMap::default();
+    // Of what may be as large as the end of the working range most is about 1.
+    let tinier = tiny.iter().map(|(source, most)| (*source, most / WORKING)).collect();
     let half = all.into_iter().flat_map(|r| e.below(r)).any(|id| e.dtype(id) == Some(Dtype::F16));
     for now in sizes_of(e, &all, finite)? {
         e.now = Some(now);
@@ -143,11 +144,14 @@ fn on_all_boxes(e: &mut Elements, x: &Array, y: &Array, common: Option<&Common>,
                 finite,
                 stated,
                 leaving: &leaving,
+                tiny: &none,
                 reach: reach(half),
                 parts,
                 sizes: &sizes,
             };
-            for around in boxes(half) {
+            let each = [ends, Ends { tiny, ..ends }, Ends { tiny: &tinier, ..ends }];
+            let each = each.into_iter().take(if tiny.is_empty() { 1 } else { 3 });
+            for (ends, around) in each.flat_map(|ends| boxes(half).map(move |around| (ends, around))) {
                 if !ends.are_bounded(e, around)? {
                     return Some(false);
                 }
@@ -167,12 +171,17 @@ fn reach(half: bool) -> f64 {
     2.0_f64.powi(farthest(half))
 }
 
+/// As a power of two, the smallest box.
+const LEAST: i32 = -40;
+/// What lies within.
+pub(super) const SMALLEST_BOX: f64 = 1.0 / (1_u64 << 40) as f64;
+
 /// Centres and widths of the boxes.
 fn boxes(half: bool) -> impl Iterator<Item = (f64, f64)> {
     let far = farthest(half);
     let centre = 2.0_f64.powi(far);
     // Of what is tiny squares are still numbers, and their products are none.
-    let tiny = [-40].into_iter().filter(move |_| !half);
+    let tiny = [LEAST].into_iter().filter(move |_| !half);
     let near = tiny.chain([-14, -10, -6, -2, 2, 6, 10]).filter(move |k| *k < far).chain([far]).map(|k| (0.0, k));
     let away =
         [2, 6, 10].into_iter().filter(move |k| *k < far).chain([far]).flat_map(move |k| [(centre, k), (-centre, k)]);
@@ -180,6 +189,7 @@ fn boxes(half: bool) -> impl Iterator<Item = (f64, f64)> {
 }
 
 /// Two ends, and what is known of what they are made of.
+#[derive(Copy, Clone)]
 struct Ends<'e> {
     x: &'e Array,
     y: &'e Array,
@@ -191,6 +201,8 @@ struct Ends<'e> {
     stated: &'e FxHashMap<SourceId, Domain>,
     /// Sources that may be beyond the working range.
     leaving: &'e Leaving,
+    /// The largest magnitudes of sources that are next to nothing, where that is looked at.
+    tiny: &'e FxHashMap<SourceId, f64>,
     /// The end of the working range.
     reach: f64,
     /// Sources that are above 0, or below.
@@ -204,7 +216,10 @@ type Sources<'s> = dyn Fn(Option<SourceId>, Dtype) -> Option<Interval> + 's;
 impl Ends<'_> {
     fn are_bounded(&self, e: &mut Elements, (centre, width): (f64, f64)) -> Option<bool> {
         let given = |source: Option<SourceId>, dtype: Dtype| {
-            let around = Interval::new(centre - width, centre + width)?;
+            let around = match source.and_then(|s| self.tiny.get(&s)) {
+                Some(most) => Interval::new(-most, *most)?,
+                None => Interval::new(centre - width, centre + width)?,
+            };
             let domain = source.and_then(|s| self.stated.get(&s)).unwrap_or(&Domain::Any);
             match source.and_then(|s| self.parts.get(&s)) {
                 Some(true) => part(around, (0.125, f64::MAX)),

@@ -10,6 +10,7 @@
 //! - `poles`: what is equal over the reals only, where functions end;
 //! - `partners`: which question of the other graph is the same;
 //! - `remains`: what only the first of two values was made of that are equal over the reals only, and is computed with still;
+//! - `tiny`: values that numbers of the graph make next to nothing;
 //! - `sweep`: which values of both graphs may be one;
 //! - `ways`: which values of a class stand for which, where some are equal over the reals only;
 //! - `widen`: where congruence parts, the smallest terms around it that rules show equal.
@@ -28,5 +29,6 @@ mod region;
 pub(in crate::verify) mod remains;
 mod speak;
 mod sweep;
+mod tiny;
 pub(in crate::verify) mod ways;
 pub(in crate::verify) mod widen;

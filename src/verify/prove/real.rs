@@ -32,6 +32,7 @@ use crate::verify::prove::poles;
 use crate::verify::prove::region::{ENDS, Ends, region};
 use crate::verify::prove::remains::{Remains, remains};
 use crate::verify::prove::speak::Lowering;
+use crate::verify::prove::tiny;
 
 /// What is larger than this is taken for an infinite number.
 const LARGEST: f64 = 1e30;
@@ -65,6 +66,8 @@ pub struct Reals {
     grows: FxHashMap<ValueId, bool>,
     /// How far values reach that may be beyond the working range, as far as it was asked.
     reaches: endless::Reaches,
+    /// How large values are that are next to nothing, as far as it was asked.
+    magnitudes: tiny::Magnitudes,
     /// Which values are made of memory that nobody set, as far as it was asked.
     by_chance: ByChance,
     /// Which values may be 0 in more than few places, as far as it was asked.
@@ -357,8 +360,9 @@ fn are_one(l: &mut Lowering<'_, '_>, reals: &mut Reals, x: &Array, y: &Array, al
         reals.assumed.extend(free);
         return Some(true);
     }
-    let leaving = leaving(l, reals, &[x.expr, y.expr]);
-    let bounded = bounded::is_bounded(&mut l.speaker.e, &x, &y, &finite, &domains, &leaving)?;
+    let (leaving, tiny) = (leaving(l, reals, &[x.expr, y.expr]), next_to_nothing(l, reals, &[x.expr, y.expr]));
+    let known = bounded::Asked { finite: &finite, stated: &domains, leaving: &leaving, tiny: &tiny };
+    let bounded = bounded::is_bounded(&mut l.speaker.e, &x, &y, &known)?;
     if bounded {
         reals.assumed.extend(free);
     }
@@ -418,6 +422,12 @@ fn leaving(l: &mut Lowering<'_, '_>, reals: &mut Reals, roots: &[ExprId]) -> Lea
         out.extend(reach.map(|reach| (source, reach)));
     }
     out
+}
+
+/// Returns how large what is read is that is next to nothing.
+fn next_to_nothing(l: &mut Lowering<'_, '_>, reals: &mut Reals, roots: &[ExprId]) -> FxHashMap<SourceId, f64> {
+    let all = sources(&l.speaker.e, roots).into_iter();
+    all.filter_map(|(source, _)| Some((source, tiny::magnitude_of(l, source, &mut reals.magnitudes)?))).collect()
 }
 
 /// How far an input reaches of which it is stated that it holds more than the working range.
