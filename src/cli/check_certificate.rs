@@ -10,7 +10,7 @@ use super::{Exit, Format, Global, Reading, output};
 use crate::pipeline::proofs::{Checked, Checking};
 use crate::pipeline::{Config, settle};
 use crate::report::plain;
-use crate::verify::{Level, Mode, Policy};
+use crate::verify::Level;
 
 /// Shows again what a certificate states of two graphs, without a search. Exit 0 where all of it holds, else 1.
 #[derive(Args, Debug)]
@@ -47,7 +47,7 @@ struct Report {
 pub fn check_certificate(args: &CheckCertificateArgs, global: &Global) -> anyhow::Result<Exit> {
     let config = Config::find(args.config.as_deref(), &std::env::current_dir()?)?;
     let reading = args.reading.under(&config);
-    let host = settle::judging(Mode::default(), Policy::Default, &config)?;
+    let host = settle::judging_as_stated(&config)?;
     let checking = Checking { sources: reading.sources(), host, seed: args.seed };
     let is_case = args.before.extension().is_some_and(|e| e == "case");
     let certificates = match (&args.after, args.certificate.is_dir()) {

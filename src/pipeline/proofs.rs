@@ -176,12 +176,17 @@ impl Checking<'_> {
             .map_err(|source| ProofError::Certificate { file: name.clone(), source })?;
         let options = self.seeded(options);
         let start = Instant::now();
-        let checked = verify::check_certificate(&certificate, before, after, registry, &options);
+        let checked = verify::check_certificate(&certificate, before, after, registry, &options)
+            .map_err(|e| e.to_string())
+            .and_then(|held| match options.policy.accepts(&held.verdict) {
+                true => Ok(held),
+                false => Err(format!("it holds, and the policy {} does not take it", options.policy.name())),
+            });
         Ok(Checked {
             file: name,
             holds: checked.is_ok(),
             again: checked.as_ref().ok().filter(|c| c.again != Again::Plain).map(|c| c.again.to_string()),
-            reason: checked.err().map_or_else(String::new, |e| e.to_string()),
+            reason: checked.err().unwrap_or_default(),
             level: certificate.level,
             steps: certificate.steps.len(),
             under: certificate.under,

@@ -55,6 +55,11 @@ pub fn judging(mode: Mode, policy: Policy, config: &Config) -> Result<JudgeOptio
     })
 }
 
+/// The same with the mode and the policy that the configuration states.
+pub fn judging_as_stated(config: &Config) -> Result<JudgeOptions, SettleError> {
+    judging(stated_mode(config)?.unwrap_or_default(), stated_policy(config)?.unwrap_or_default(), config)
+}
+
 /// What the command line states.
 #[derive(Clone, Debug, Default)]
 pub struct Flags {

@@ -54,7 +54,7 @@ families! {
     "dimensions in a row" Exact "element/divided.rs" ["dimensions-in-a-row"]
     "sorted" Exact "element/sorted.rs" ["end-of-sorted" "one-of-few-in-order" "sort-before-cast" "sort-of-sorted"]
     "rising" Exact "element/rising.rs" ["order-kept"]
-    "permutations" Exact "element/permutation.rs" ["places-counted" "places-exchanged" "places-undone"]
+    "permutations" Exact "element/permutation.rs" ["fold-backwards" "places-counted" "places-exchanged" "places-undone"]
     "own places" Exact "ordered.rs" ["own-place"]
     "movement" Exact "movement.rs" []
     "writes" Exact "writes.rs" []

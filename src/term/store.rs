@@ -255,7 +255,8 @@ impl<K: Copy + Eq + Hash> Store<K> {
             value.settled |= settled;
             value.near |= near;
             // What is an input stays one: it is not what it was found equal to, which may be made of it.
-            let is_leaf = |t: &Option<Term>| t.as_ref().is_some_and(|t| matches!(*t.form, Form::Leaf(_)));
+            let is_leaf =
+                |t: &Option<Term>| t.as_ref().is_some_and(|t| matches!(*t.form, Form::Leaf(_) | Form::Input(_)));
             if is_leaf(&term) && !is_leaf(&value.term) {
                 (value.term, value.key, value.owner) = (term, key.or(value.key), owner);
             } else {

@@ -78,6 +78,19 @@ fn what_inputs_hold_is_what_the_host_says_and_the_verdict_names_it() {
     assert!(text.contains("inputs.values = \"small\"") && text.contains("int(-5,4)"), "{text}");
 }
 
+const SUMS: &str = "class GraphModule(torch.nn.Module):
+    def forward(self, x: \"f32[4]\", y: \"f32[4]\", z: \"f32[4]\"):
+        a: \"f32[4]\" = torch.ops.aten.add.Tensor(x, y)
+        b: \"f32[4]\" = torch.ops.aten.add.Tensor(a, z)
+        return (b,)
+";
+const OTHERWISE: &str = "class GraphModule(torch.nn.Module):
+    def forward(self, x: \"f32[4]\", y: \"f32[4]\", z: \"f32[4]\"):
+        a: \"f32[4]\" = torch.ops.aten.add.Tensor(y, z)
+        b: \"f32[4]\" = torch.ops.aten.add.Tensor(x, a)
+        return (b,)
+";
+
 #[test]
 fn inputs_share_memory_only_where_the_host_says_so_and_the_verdict_names_it() {
     let (code, text) = verify(WRITES, LATER, "");
@@ -101,4 +114,25 @@ fn a_certificate_holds_under_the_configuration_of_its_verdict_alone() {
     file("airlock.toml", "");
     let (code, text) = run(&check);
     assert_eq!(code, 1, "{text}");
+}
+
+#[test]
+fn a_certificate_is_held_to_the_mode_and_the_policy_that_the_configuration_states() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    file("before.fx", SUMS);
+    file("after.fx", OTHERWISE);
+    let run = |args: &[&str]| run(folder.path(), args);
+    assert_eq!(run(&["verify", "before.fx", "after.fx", "--certificate", "c.json"]).0, 0);
+    let check = ["check-certificate", "c.json", "before.fx", "after.fx"];
+    assert_eq!(run(&check).0, 0);
+    for (stated, why) in
+        [("mode = 'reduce-overhead'\n", "the mode is reduce-overhead"), ("policy = 'strict'\n", "the policy strict")]
+    {
+        file("airlock.toml", stated);
+        let (code, text) = run(&check);
+        assert!(code == 1 && text.contains(why), "{code}: {text}");
+    }
+    file("airlock.toml", "mode = 'max-autotune'\npolicy = 'advisory'\n");
+    assert_eq!(run(&check).0, 0);
 }

@@ -6,7 +6,7 @@
 //! floats. What is computed in a dtype of more than twice as many places and rounded back is computed in the own one: sums, differences, products,
 //! quotients of two; bounds by numbers and choices, also of one another, are never rounded. NaN is 0 in at most 16 bits. A sum or product of integers may be converted to fewer
 //! bits before or after, so may what is masked by all of these, one that surely does not wrap around to more bits, too, and a quotient by a number to more. `abs` and the sign are bits; those of an integer, seen as one of as many, are its conversion. Of floats that are integers, none so large that the dtype does not hold all up to it, sums,
-//! differences, magnitudes, bounds, and products of numbers of known sign are those of the integers; so are their sums, in any order, as long as no part of one may
+//! differences, magnitudes, bounds, and products of numbers of known sign are those of the integers; so are their sums, and products of matrices of them, in any order, as long as no part of one may
 //! be too large. A conversion to an integer cuts: what was cut before is as it was, and so is what is not below 0, rounded down. A float between numbers that a short dtype holds is the same integer by way of a longer one. To an integer -0.0 is 0.0: what is added to 0 before is as it was. What was rounded to an
 //! integer is one: rounded down it is itself. A quotient of floats that are such integers, cut or rounded down to an integer, is that of the integers. The bits of a
 //! `bf16` are the upper half of those of the same `f32`.
@@ -18,11 +18,14 @@
 //! sign's bit is looked through. Integers that their float does not hold may round to the next quotient.
 
 use half::{bf16, f16};
+use smallvec::SmallVec;
 
 use crate::graph::Dtype;
-use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
+use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op, Source};
+use crate::rules::element::index::{IndexId, Place};
 use crate::rules::element::make::{ends, width, wrapped};
-use crate::rules::table::{Real, real};
+use crate::rules::element::rebuild::Moves;
+use crate::rules::table::{Meaning, Real, meaning, real};
 
 /// How many bounds and choices within one another are looked through.
 const NESTED: usize = 8;
@@ -115,6 +118,45 @@ impl Elements {
         let made = self.op(op, Dtype::I64, &kids)?;
         let fits = self.integers_of(made).is_some_and(|(low, high)| most.saturating_neg() <= low && high <= most);
         Some(fits.then_some(made))
+    }
+
+    /// Returns the integer that an element of a product of matrices of floats is, whose elements are integers: as long as no sum of the largest ones leaves those that the dtype holds.
+    fn product_of_integers(&mut self, x: ExprId) -> Option<Option<ExprId>> {
+        let Form::Load(source, at) = self.expr(x)?.form.clone() else { return Some(None) };
+        let Some(Source::Call { target, kids, .. }) = self.source_of(source).cloned() else { return Some(None) };
+        let (Some(Meaning::MatMul), [a, b], Some((column, rows))) = (meaning(&target), &*kids, at.split_last()) else {
+            return Some(None);
+        };
+        let (a, b) = (self.tensor_of(*a)?.clone(), self.tensor_of(*b)?.clone());
+        let dtype = self.dtype(x)?;
+        let (Some(most), Some(inner), Some((row, batch))) =
+            (most_whole(dtype), a.sizes.last().copied(), rows.split_last())
+        else {
+            return Some(None);
+        };
+        if [a.dtype, b.dtype] != [dtype; 2] {
+            return Some(None);
+        }
+        let within =
+            [a.expr, b.expr].into_iter().filter_map(|e| self.highest_level(e)).chain(self.levels_in(&at)).max();
+        let level = within.map_or(0, |l| l.saturating_add(1));
+        let place = self.place(Place::Bound(level, inner));
+        let left: SmallVec<[IndexId; 4]> = batch.iter().copied().chain([*row, place]).collect();
+        let right: SmallVec<[IndexId; 4]> = batch.iter().copied().chain([place, *column]).collect();
+        let mut factors = [x; 2];
+        for (factor, (array, at)) in factors.iter_mut().zip([(&a, left), (&b, right)]) {
+            let element = self.moved(array.expr, &Moves { vars: at, bound: None })?;
+            let Some(whole) = self.whole(element) else { return Some(None) };
+            *factor = whole;
+        }
+        let each = self.op(Op::Mul, Dtype::I64, &factors)?;
+        let count = inner.fixed().or_else(|| self.symbols.range_of(inner).max);
+        let largest = self.integers_of(each).map(|(low, high)| low.saturating_abs().max(high.saturating_abs()));
+        let reached = count.zip(largest).and_then(|(n, v)| n.max(1).checked_mul(v));
+        if reached.is_none_or(|v| v > most) {
+            return Some(None);
+        }
+        self.reduced(Fold::Sum, level, &[inner], each).map(Some)
     }
 
     /// Returns an integer as a float, where that is among those that the dtype holds.
@@ -330,7 +372,7 @@ impl Elements {
             && to != Dtype::Bool
             && width(to).is_some()
             && from.is_float()
-            && let Some(whole) = self.whole_value(x)?
+            && let Some(whole) = self.whole_value(x)?.or(self.product_of_integers(x)?)
             && self.stays_whole(whole, to)
         {
             self.by("integers-as-floats");

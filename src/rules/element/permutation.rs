@@ -4,7 +4,7 @@
 //! Where a dimension is put in order, the places that are told are all of its places, each once; so are integers of which the host says it. What
 //! puts such places in order themselves undoes them: `p[argsort(p)]` is each place in its turn, and so is `argsort(p)[p]`. The greatest, the least, "any", a sum of integers,
 //! or of real numbers, over all places is the same in another order of them. Where an element comes in an order that leaves equal ones as they stand is how
-//! many are less, and how many equal ones stand before it.
+//! many are less, and how many equal ones stand before it. What is taken together backwards is taken together forwards.
 //!
 //! ## When it is wrong
 //! Places that may be told twice, or that are not all (`topk`), undo nothing. A sum of floats bit by bit is another one in another order, and of two
@@ -246,6 +246,55 @@ impl Elements {
             .into_iter()
             .any(|id| matches!(self.expr(id).map(|x| &x.form), Some(Form::Load(s, _)) if *s == source));
         Some((!sees).then_some(other))
+    }
+
+    /// Returns what is taken together over dimensions, each of which is read backwards alone, in rising order.
+    pub(super) fn in_rising_order(
+        &mut self,
+        fold: Fold,
+        (level, sizes): (u32, &[Dim]),
+        body: ExprId,
+    ) -> Option<Option<ExprId>> {
+        if self.dtype(body)?.is_float() && (self.exact || fold == Fold::Product) {
+            return Some(None);
+        }
+        let mut falls: SmallVec<[bool; 2]> = SmallVec::from_elem(false, sizes.len());
+        let mut stays = falls.clone();
+        for id in self.below(body) {
+            let read: SmallVec<[IndexId; 4]> = match &self.expr(id)?.form {
+                Form::Load(_, at) => at.clone(),
+                Form::Index(at) => SmallVec::from_elem(*at, 1),
+                _ => continue,
+            };
+            let is_load = matches!(self.expr(id)?.form, Form::Load(..));
+            for index in read {
+                let own = self.linear(index).terms.clone();
+                for place in self.places_in(index) {
+                    let Place::Bound(name, _) = place else { continue };
+                    let Some(k) = name.checked_sub(level).map(|k| k as usize).filter(|k| *k < sizes.len()) else {
+                        continue;
+                    };
+                    let by = own.iter().find(|(p, _)| *p == place).and_then(|(_, by)| by.fixed());
+                    let backwards = is_load && by.is_some_and(|by| by < 0);
+                    *(if backwards { falls.get_mut(k)? } else { stays.get_mut(k)? }) = true;
+                }
+            }
+        }
+        let mut with: SmallVec<[IndexId; 2]> = SmallVec::new();
+        for (k, size) in (0_u32..).zip(sizes) {
+            let place = self.place(Place::Bound(level.checked_add(k)?, *size));
+            let turned = *falls.get(k as usize)? && !*stays.get(k as usize)?;
+            let last = self.at(*size);
+            with.push(if turned {
+                self.difference(last, place).and_then(|i| self.shift(i, Dim::Fixed(-1)))?
+            } else {
+                place
+            });
+        }
+        if !falls.iter().zip(&stays).any(|(falls, stays)| *falls && !stays) {
+            return Some(None);
+        }
+        self.moved(body, &Moves { vars: SmallVec::new(), bound: Some((level, with)) }).map(Some)
     }
 }
 

@@ -35,6 +35,10 @@ impl Elements {
             self.by("places-exchanged");
             return self.reduced(fold, level, sizes, other);
         }
+        if let Some(other) = self.in_rising_order(fold, (level, sizes), body)? {
+            self.by("fold-backwards");
+            return self.reduced(fold, level, sizes, other);
+        }
         let holds_one = sizes.iter().all(|d| self.at_most(Dim::Fixed(1), *d));
         let is_one = sizes.iter().all(|d| *d == Dim::Fixed(1));
         let settles = matches!(fold, Fold::Most | Fold::Least | Fold::Any) || is_one;

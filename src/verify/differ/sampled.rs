@@ -10,8 +10,11 @@ use std::time::Instant;
 
 use crate::exec::{Floats, Value};
 use crate::formats::text::domain::Domain;
-use crate::graph::{Dtype, NodeId, View};
+use crate::graph::{BodyId, Dtype, Graph, NodeId, NodeKind, View};
+use crate::ops::Registry;
+use crate::rules::element::arena::{Fold, Op};
 use crate::rules::rounding::flushed;
+use crate::rules::table::{Meaning, meaning};
 use crate::verify::differ::INDEX_LIMITS;
 use crate::verify::differ::error::Ground;
 use crate::verify::differ::lab::{Lab, singles};
@@ -216,7 +219,23 @@ fn in_turn(subject: &Subject<'_>) -> Vec<Regime> {
         return Vec::new();
     }
     let alone = |input: usize| [Idle::Zero, Idle::One, Idle::Diagonal].map(|others| Regime::Alone { input, others });
-    all.iter().map(|k| Regime::Beside(*k)).chain(all.iter().flat_map(|k| alone(*k))).collect()
+    // Sums and differences may stand in another order: where some of them cancel is where another order loses.
+    let sums = [subject.before, subject.after].iter().all(|graph| only_sums(subject.registry, graph));
+    let beside = all.iter().map(|k| Regime::Beside(*k)).filter(|_| !sums);
+    beside.chain(all.iter().flat_map(|k| alone(*k))).collect()
+}
+
+/// Whether a program does nothing but sum, subtract and move what it is given.
+fn only_sums(registry: &Registry, graph: &Graph) -> bool {
+    graph.nodes(BodyId::ROOT).filter(|node| graph.kind(*node) == NodeKind::Call).all(|node| {
+        registry.operator_of(graph, node).is_some_and(|operator| {
+            let sums = matches!(
+                meaning(&operator.target),
+                Some(Meaning::Binary(Op::Add | Op::Sub) | Meaning::Unary(Op::Neg) | Meaning::Sum(Fold::Sum))
+            );
+            sums || operator.facts.moves || operator.facts.step.is_some() || operator.facts.same_as.is_some()
+        })
+    })
 }
 
 /// Trials in the working range: first those that tell most of rounding, size by size of the first ones. Fills round little.
@@ -297,7 +316,6 @@ fn farthest(x: &[f64], p: &[f64]) -> f64 {
 mod tests {
     use super::*;
     use crate::formats::text::{ReadOptions, read};
-    use crate::ops::Registry;
     use crate::verify::JudgeOptions;
     use crate::verify::differ::trials;
 

@@ -123,7 +123,13 @@ pub struct Runs<'a> {
 
 impl<'a> Functional<'a> {
     /// Returns what the host says of the values of an input, where a value is what the input came with.
-    pub fn domain_of(&self, value: ValueId) -> Option<&'a Domain> {
+    pub fn domain_of(&mut self, value: ValueId) -> Option<&'a Domain> {
+        // What an input is equal to bit by bit holds what that holds.
+        let given = if self.store.is_near(value) { value } else { self.store.find(value) };
+        self.stated_of(given)
+    }
+
+    fn stated_of(&self, value: ValueId) -> Option<&'a Domain> {
         let key = self.store.key(value).filter(|k| k.stamp == Stamp::Birth && k.aspect == Aspect::Value)?;
         let view = self.view(key.side);
         if view.kind(key.place.node) != NodeKind::Placeholder {

@@ -3,7 +3,7 @@
 //! ## What it says
 //! Each bit of an expression is a function of the bits of what stands in it that has no bits of its own kind (elements, floats compared, products).
 //! Functions are kept as ordered decision diagrams, of which each function has one: equal diagrams are equal bits for all inputs. A float of which
-//! the host says that it is above 0 has no bit of sign.
+//! the host says that it is above 0 has no bit of sign; the highest bits of an integer that lies between few numbers are its sign.
 //!
 //! ## When it is wrong
 //! Numbers wrap around at their width; shifts, quotients and remainders are those by numbers; a quotient rounds as its operator says.
@@ -98,9 +98,23 @@ impl Elements {
                 c.diagram.variable(u32::try_from(level).ok()?)
             })
             .collect::<Option<Vector>>()?;
-        let vector = if unsigned { vector::with_top(&vector, Ref::FALSE)? } else { vector };
+        let vector =
+            if unsigned { vector::with_top(&vector, Ref::FALSE)? } else { self.within_bounds(at, dtype, vector) };
         c.atoms.push((at, vector.clone()));
         Some(vector)
+    }
+
+    /// The highest bits of an integer are all that of its sign, as far as it lies between numbers that need no more.
+    fn within_bounds(&mut self, at: ExprId, dtype: Dtype, bits: Vector) -> Vector {
+        let Some((low, high)) = self.integers_of(at).filter(|_| width(dtype).is_some_and(|w| w > 1)) else {
+            return bits;
+        };
+        let needed =
+            [low, high].map(|v| 64_u32.saturating_sub(if v < 0 { v.leading_ones() } else { v.leading_zeros() }));
+        let needed = needed.into_iter().max().unwrap_or(64) as usize;
+        let sign = if low >= 0 { Ref::FALSE } else { *bits.last().unwrap_or(&Ref::FALSE) };
+        let own = bits.iter().copied().take(needed);
+        own.chain(std::iter::repeat(sign)).take(bits.len()).collect()
     }
 
     fn combined(&mut self, c: &mut Compiler, expr: &Expr, calls: usize) -> Option<Vector> {
