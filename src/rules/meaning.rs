@@ -71,6 +71,15 @@ pub(super) struct Said<'c, 'b> {
     pub(super) types: Option<&'c [ValueType]>,
 }
 
+/// Whether a call is of anything but integers and truths.
+fn holds_floats(graph: &Graph, node: NodeId) -> bool {
+    let whole = |n: NodeId| match graph.ty(n) {
+        ValueType::Tensor(t) => !t.dtype.is_float() && !t.dtype.is_complex(),
+        ty => matches!(ty, ValueType::SymInt(_)),
+    };
+    !graph.operands(node).all(whole)
+}
+
 /// Whether a call of an operator has no effect with these arguments: it neither writes nor draws.
 fn leaves_nothing(operator: &Operator, bound: &Bound<'_>) -> bool {
     let given = |i: usize| *bound.get(i) != Arg::None;
@@ -305,7 +314,12 @@ impl<'r> Speaker<'r> {
         values: &FxHashMap<NodeId, Meant>,
         nesting: usize,
     ) -> Option<Meant> {
-        if self.registry.exactness(operator) != Some(Exactness::Exact) && !self.over_reals {
+        let means_it = match self.registry.exactness(operator) {
+            Some(Exactness::Exact) => true,
+            Some(Exactness::ButZeros) => self.over_reals || !holds_floats(graph, node),
+            Some(Exactness::Real) | None => self.over_reals,
+        };
+        if !means_it {
             return None;
         }
         let mut symbols = std::mem::take(&mut self.e.symbols);

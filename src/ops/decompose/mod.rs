@@ -72,7 +72,7 @@ mod exactness;
 
 /// What every family needs.
 mod prelude {
-    pub(super) use super::Exactness::{Exact, Real};
+    pub(super) use super::Exactness::{ButZeros, Exact, Real};
     pub(super) use super::builder::{Builder, Made, args, done, range, signed, tail};
     pub(super) use super::table::Line;
     pub(super) use super::value::{T, ints, wide};

@@ -16,7 +16,7 @@ pub(super) const TABLE: &[Line] = &[
         &["aten.sum.default"],
     ),
     (Exact, nanmean, &["aten.nanmean.default"]),
-    (Exact, |b| done![b.t(0)?.amin_of(b)?, b.t(0)?.amax_of(b)?], &["aten.aminmax.default"]),
+    (ButZeros, |b| done![b.t(0)?.amin_of(b)?, b.t(0)?.amax_of(b)?], &["aten.aminmax.default"]),
     (Exact, all, &["aten.all.default", "aten.all.dim", "aten.all.dims"]),
     (Exact, count_nonzero, &["aten.count_nonzero.default", "aten.count_nonzero.dim_IntList"]),
     (Real, trace, &["aten.trace.default"]),
@@ -36,8 +36,8 @@ pub(super) const TABLE: &[Line] = &[
     (Real, |b| trapezoid(b, true), &["aten.cumulative_trapezoid.dx", "aten.cumulative_trapezoid.x"]),
     (Real, cov, &["aten.cov.default"]),
     (Real, corrcoef, &["aten.corrcoef.default"]),
-    (Exact, |b| done![b.op("amin", args![b.t(0)?, ints(&[])])], &["aten.min.default"]),
-    (Exact, |b| done![b.op("amax", args![b.t(0)?, ints(&[])])], &["aten.max.default"]),
+    (ButZeros, |b| done![b.op("amin", args![b.t(0)?, ints(&[])])], &["aten.min.default"]),
+    (ButZeros, |b| done![b.op("amax", args![b.t(0)?, ints(&[])])], &["aten.max.default"]),
     (Real, |b| done![(b.t(0)? - b.t(1)?).call("linalg_vector_norm", args![b.arg(2)])], &["aten.dist.default"]),
 ];
 

@@ -65,7 +65,7 @@ pub(super) fn taken_apart(
             if !will_do(graph, node, &expansion) {
                 continue;
             }
-            if exactness == Exactness::Real {
+            if exactness != Exactness::Exact {
                 rounded.insert(graph.target(node).to_string());
             }
             let results = expansion.inline(graph, BodyId::ROOT, Some(node));
