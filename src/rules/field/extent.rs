@@ -19,7 +19,7 @@ use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op, Sourc
 use crate::rules::element::cast::{keeps_order, loses_nothing};
 use crate::rules::field::normal::Field;
 use crate::rules::rounding::{
-    Least, Reach, between, greatest, holds_a_one, is_element_of, least_of_sum, least_share, remember, unit,
+    Least, Reach, between, greatest, holds_a_one, is_element_of, is_end_of, least_of_sum, least_share, remember, unit,
 };
 use crate::rules::table::{Meaning, Real, is_never_infinite, meaning, real};
 use crate::sym::Dim;
@@ -324,7 +324,8 @@ impl Elements {
                 Form::Const(_) | Form::Number(_) => most(&id) > NUMBER && most(&id).is_finite(),
                 Form::Load(..) => most(&id) > NUMBER,
                 Form::Op(Op::Div) => {
-                    last.is_some_and(|k| !self.ends.ones.contains(k) && below < self.least_divisor(*k))
+                    let is_share = || self.is_share(expr, |id| extent(id).low >= 0.0);
+                    last.is_some_and(|k| !self.ends.ones.contains(k) && below < self.least_divisor(*k)) && !is_share()
                 }
                 Form::Op(Op::Cast) => most(&id).is_infinite() && last.is_some_and(|k| most(k).is_finite()),
                 Form::Op(_) => false,
@@ -368,6 +369,13 @@ impl Elements {
             Form::Op(_) | Form::Reduce(..) => most(&expr.kids),
             _ => 0.0,
         }
+    }
+
+    /// Whether a quotient is of one of some elements by the sum of all, none of which is below 0: it is at most 1, or NaN where all are 0.
+    fn is_share(&self, quotient: &Expr, never_negative: impl Fn(&ExprId) -> bool) -> bool {
+        let [over, below] = quotient.kids.as_slice() else { return false };
+        let each = self.expr(*below).and_then(|sum| sum.kids.first());
+        each.is_some_and(never_negative) && is_end_of(self, *over, (*below, Fold::Sum), None)
     }
 
     /// What is divided by less is large: roots stand in norms, whose bound is smaller.

@@ -362,7 +362,7 @@ pub fn is_element_of(e: &Elements, a: ExprId, most: ExprId, level: Option<u32>) 
 }
 
 /// Whether `a` is one of the elements that are taken together so.
-pub(super) fn is_end_of(e: &Elements, a: ExprId, (end, fold): (ExprId, Fold), level: Option<u32>) -> bool {
+pub(in crate::rules) fn is_end_of(e: &Elements, a: ExprId, (end, fold): (ExprId, Fold), level: Option<u32>) -> bool {
     let Some(Expr { form: Form::Reduce(own, from, sizes), kids, .. }) = e.expr(end) else { return false };
     if *own != fold {
         return false;

@@ -45,7 +45,7 @@ use crate::rules::table;
 pub type Box<'b> = &'b dyn Fn(Option<SourceId>, Dtype) -> Option<Interval>;
 
 pub(in crate::rules) use backward::constant;
-pub(in crate::rules) use forward::{between, holds_a_one, is_element_of};
+pub(in crate::rules) use forward::{between, holds_a_one, is_element_of, is_end_of};
 pub(in crate::rules) use known::{Least, least_of_sum, least_share};
 
 /// Returns whether no rounding reaches an expression.
