@@ -4,14 +4,14 @@
 //! region behind, `v` and `g` are inputs.
 //!
 //! Promises: a region is told only where the graph after has more values that are nothing but rounding than the graph before, on inputs of it of which none is made of another. Of what is many calls away from
-//! where the graphs part only that much is looked at; where a region cannot be cut out, nothing is said.
+//! where the graphs part only that much is looked at; where a region cannot be cut out, nothing is said. Graphs that write are run as a whole, too, on ordinary inputs of several seeds.
 
 use std::time::Instant;
 
-use crate::graph::Graph;
+use crate::graph::{BodyId, Graph, NodeKind, View};
 use crate::ops::Registry;
 use crate::verify::differ::parting::Alike;
-use crate::verify::differ::region::cut::{Cutter, Frontier, Region};
+use crate::verify::differ::region::cut::{Cutter, Frontier};
 use crate::verify::differ::region::sites::{Pair, ways};
 use crate::verify::differ::sampled::{self, Unheld};
 use crate::verify::differ::subject::Subject;
@@ -32,6 +32,10 @@ pub fn vanish_alike(
     options: &JudgeOptions,
     deadline: Instant,
 ) -> Result<(), Unheld> {
+    // Beside writes no region is cut out.
+    if [before, after].iter().any(|graph| writes(graph, registry)) {
+        alike_in((before, after), registry, options, deadline)?;
+    }
     let Some(alike) = Alike::of(before, after) else { return Ok(()) };
     let cutter = Cutter::new([before, after], registry, &alike);
     for way in ways(before, after, &alike).iter().take(RESULTS) {
@@ -42,7 +46,7 @@ pub fn vanish_alike(
         let mut frontier = nearest(&pair);
         for _ in 0..=LAYERS {
             let Some(region) = cutter.cut(pair, &frontier) else { break };
-            alike_in(&region, registry, options, deadline)?;
+            alike_in((&region.before, &region.after), registry, options, deadline)?;
             match cutter.wider(&frontier).map(|wider| cutter.independent(wider)) {
                 Some(wider) if is_small(pair, &wider) => frontier = wider,
                 _ => break,
@@ -52,8 +56,18 @@ pub fn vanish_alike(
     Ok(())
 }
 
-fn alike_in(region: &Region, registry: &Registry, options: &JudgeOptions, deadline: Instant) -> Result<(), Unheld> {
-    let Ok(mut subject) = Subject::of(&region.before, &region.after, registry, options) else { return Ok(()) };
+fn writes(graph: &Graph, registry: &Registry) -> bool {
+    let calls = graph.nodes(BodyId::ROOT).filter(|node| graph.kind(*node) == NodeKind::Call);
+    calls.into_iter().any(|node| registry.operator_of(graph, node).is_some_and(|o| o.effects.writes()))
+}
+
+fn alike_in(
+    (before, after): (&Graph, &Graph),
+    registry: &Registry,
+    options: &JudgeOptions,
+    deadline: Instant,
+) -> Result<(), Unheld> {
+    let Ok(mut subject) = Subject::of(before, after, registry, options) else { return Ok(()) };
     let trials = trials::of(&mut subject, options.budget.bytes);
     sampled::vanish_alike_on_some(&mut subject, &trials, options.seed, deadline)
 }
