@@ -530,7 +530,7 @@ impl Elements {
     }
 
     /// Whether an integer is one of another dtype of integers too.
-    fn stays_whole(&mut self, x: ExprId, to: Dtype) -> bool {
+    pub(super) fn stays_whole(&mut self, x: ExprId, to: Dtype) -> bool {
         let holds = |v: i64| wrapped(to, v) == Some(v);
         to != Dtype::Bool && self.integers_of(x).is_some_and(|(low, high)| holds(low) && holds(high))
     }

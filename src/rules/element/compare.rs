@@ -2,7 +2,7 @@
 //!
 //! ## What it says
 //! Among integers `a <= b` is not `b < a`, `a == b` is `a - b == 0` (wrapping around), a number equals itself; none is less than itself, a NaN neither. Conversions that lose nothing keep order
-//! and equality. Of two floats one is less, or both are equal, or one is greater, or one is NaN: what is known of some comparisons says others. `-x < c` is `-c < x`; `|x| < c` is `-c < x` and `x < c`, and `|x| == c`, above 0, is `x == -c` or `x == c`; `x * c == 0`, of a magnitude of `c` of at least 1 and finite in f32, is `x == 0`; `max(x, c) <= d` is `x <= d` where `c <= d`, else false. Over the reals `0 < x - c` is `c < x`. Comparisons of indices are arithmetic. A count of truths, or of products of truths, is above 0 where any is true, and that of all where none is false. The greater one of two is one of them where the other is not above it, and what is bounded by numbers is itself between them. The bits of a float, without that of its sign, are in the order of magnitudes up to the infinite one, and beyond that of NaN alone; where it is never 0, that of its sign tells whether it is less. A truth as a number is 0 where it is false. A product of integers that surely does not wrap around is 0 where any of them is.
+//! and equality, as do those to fewer bits of integers that these hold. Of two floats one is less, or both are equal, or one is greater, or one is NaN: what is known of some comparisons says others. `-x < c` is `-c < x`; `|x| < c` is `-c < x` and `x < c`, and `|x| == c`, above 0, is `x == -c` or `x == c`; `x * c == 0`, of a magnitude of `c` of at least 1 and finite in f32, is `x == 0`; `max(x, c) <= d` is `x <= d` where `c <= d`, else false. Over the reals `0 < x - c` is `c < x`. Comparisons of indices are arithmetic. A count of truths, or of products of truths, is above 0 where any is true, and that of all where none is false. The greater one of two is one of them where the other is not above it, and what is bounded by numbers is itself between them. The bits of a float, without that of its sign, are in the order of magnitudes up to the infinite one, and beyond that of NaN alone; where it is never 0, that of its sign tells whether it is less. A truth as a number is 0 where it is false. A product of integers that surely does not wrap around is 0 where any of them is.
 //!
 //! ## When it is wrong
 //! Of bits below those of the smallest number that has all of its places nothing is said: a comparison of such floats may take them for 0. The bit of the sign of -0.0 is set, and -0.0 is not less than 0. `c <= max(x, c)` is false where `x` is NaN: of such nothing is said. With NaN `a <= b` is not the opposite of `b < a`, and `x == x` is false. Among floats `a == b` is no statement of `a - b` (inf - inf). `a < b` is
@@ -424,7 +424,9 @@ impl Elements {
             (None, Some(y)) => (self.small(a, self.dtype(y)?)?, y),
             _ => return None,
         };
-        if !loses_nothing(self.dtype(x)?, to) {
+        let own = self.dtype(x)?;
+        let fit = |e: &mut Self, x: ExprId| width(own).is_some() && width(to).is_some() && e.stays_whole(x, to);
+        if !loses_nothing(own, to) && !(fit(self, x) && fit(self, y)) {
             return None;
         }
         self.by("compare-before-cast");
