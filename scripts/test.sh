@@ -34,7 +34,7 @@ units() {
 }
 
 # What scripts/setup.sh --languages builds: a whole language, or a pass of one. Where their compilers cannot be had, their tests are skipped, and say so.
-required=capi,c,cpp,python/same-shape,python/stream-split,python/torchair-document,javascript/same-shape,javascript/stream-split,typescript/same-shape,typescript/stream-split
+required=capi,c,cpp,python/same-shape,python/stream-split,python/torchair-document,javascript/stream-split,typescript/same-shape
 
 mkdir -p "$target"
 lints >"$target/lints.log" 2>&1 &
