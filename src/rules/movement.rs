@@ -464,29 +464,33 @@ impl Speaker<'_> {
         Some(expr)
     }
 
-    /// Each element so many times in a row, a power of two, or one of so many.
+    /// Each element so many times in a row, a power of two, or one of so many; of sizes that are symbols, too, where the one surely is such a multiple.
     #[allow(clippy::cast_precision_loss)]
     fn nearest(&mut self, c: &Said<'_, '_>) -> Option<ExprId> {
         let from = c.array(0)?.clone();
         let mut index = self.vars(&c.result.sizes);
         for (k, dim) in (2..from.sizes.len()).enumerate() {
-            let (old, new) = (from.sizes.get(dim)?.fixed()?, c.result.sizes.get(dim)?.fixed()?);
+            let (old, new) = (*from.sizes.get(dim)?, *c.result.sizes.get(dim)?);
             let scale = match c.arg(k.checked_add(2)?) {
                 Arg::None => None,
                 Arg::Float(v) => Some(*v),
                 _ => return None,
             };
-            if old < 1 || new < 1 || old.max(new) > 1 << 20 {
-                return None;
-            }
+            let ends = [old, new].map(|size| self.e.symbols.range_of(size));
+            let few = ends.iter().all(|range| range.at_most(1 << 20) && range.min.is_some_and(|min| min >= 1));
+            few.then_some(())?;
             // As computed, a place times what one step is must be the number that it is.
-            let (times, left) = (new.checked_div(old)?, new.checked_rem(old)?);
-            let (over, rest) = (old.checked_div(new)?, old.checked_rem(new)?);
+            let most = ends.get(1)?.max?;
             let place = index.get_mut(dim)?;
-            let plain = times.count_ones() == 1 || is_found_by_quotient(new, times);
-            if left == 0 && plain && scale.is_none_or(|s| s == times as f64) {
+            if let Some(times) = self.e.exactly(new, old).and_then(Dim::fixed)
+                && (times.count_ones() == 1 || is_found_by_quotient(most, times))
+                && scale.is_none_or(|s| s == times as f64)
+            {
                 *place = self.e.quotient(*place, Dim::Fixed(times))?;
-            } else if rest == 0 && over.count_ones() == 1 && scale.is_none_or(|s| s == 1.0 / over as f64) {
+            } else if let Some(over) = self.e.exactly(old, new).and_then(Dim::fixed)
+                && over.count_ones() == 1
+                && scale.is_none_or(|s| s == 1.0 / over as f64)
+            {
                 *place = self.e.scale(*place, Dim::Fixed(over))?;
             } else {
                 return None;

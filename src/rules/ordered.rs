@@ -2,7 +2,7 @@
 //!
 //! ## What it says
 //! Where a call says at which places along a dimension the elements that it gives stand, the elements at these places are those. The greatest of
-//! integers, and of floats over the reals, is the one that stands where the greatest does. Where what is looked for belongs in a row that surely rises (of numbers that are known, of sums of
+//! integers, and of floats over the reals, is the one that stands where the greatest does. Where what is looked for belongs in a row that surely rises (of numbers that are known, of integers that were put in order, of sums of
 //! integers that are not negative up to each place) is how many of the row are less, or at most as large. Of what is 1 at one place and 0 at the others that place is where the greatest stands.
 //! The greatest stands where it stands in a dtype that holds each of its numbers; so do elements in an order that leaves equal ones as they come. Places in one row
 //! are searched alike by each operator that does.
@@ -53,7 +53,7 @@ impl Speaker<'_> {
         else {
             return None;
         };
-        if !self.is_running_sum(&row)? {
+        if !self.is_sorted_row(&row) && !self.is_running_sum(&row)? {
             self.rises(&row, *count).filter(|rises| *rises)?;
         }
         let level = self.e.highest_level(row.expr).max(self.e.highest_level(x.expr)).map_or(0, |l| l.saturating_add(1));
@@ -96,6 +96,19 @@ impl Speaker<'_> {
         let source = self.e.source(source);
         let at = self.vars(&c.result.sizes);
         self.e.load(c.result.dtype, source, at)
+    }
+
+    /// Whether a row surely holds integers that were put in order.
+    fn is_sorted_row(&self, row: &Array) -> bool {
+        let integers = width(row.dtype).is_some_and(|bits| bits > 1);
+        match self.e.expr(self.e.without_wider(row.expr)).map(|x| &x.form) {
+            Some(Form::Load(source, at)) => {
+                let own = |p: &[(Place, Dim)]| matches!(p, [(Place::Var(0, _), Dim::Fixed(1))]);
+                let each = |i: &IndexId| own(&self.e.linear(*i).terms) && self.e.linear(*i).constant.is_none();
+                integers && at.len() == 1 && at.iter().all(each) && self.e.is_in_order(*source)
+            }
+            _ => false,
+        }
     }
 
     /// Whether a row surely holds sums of integers that are not negative, each up to its place, that do not wrap around.

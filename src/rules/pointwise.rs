@@ -274,14 +274,32 @@ impl Speaker<'_> {
     fn length_of_two(&mut self, c: &Said<'_, '_>) -> Option<ExprId> {
         let to = c.result.dtype;
         let (x, y) = (self.operand(c, c.arg(0), to, false)?, self.operand(c, c.arg(1), to, false)?);
+        if self.e.lengths_of_second && self.has_squares_within(x)? && self.has_squares_within(y)? {
+            return self.root_of_squares(to, x, y);
+        }
         self.length_of(to, x, y)
     }
 
+    /// Whether the square of an element surely stays within its dtype where what it is made of is given, and lies in the working range.
+    fn has_squares_within(&mut self, x: ExprId) -> Option<bool> {
+        let sources = self.e.below(x).into_iter().filter_map(|id| match self.e.expr(id).map(|x| &x.form) {
+            Some(Form::Load(source, _)) => Some(*source),
+            _ => None,
+        });
+        let given = sources.collect::<Vec<_>>().iter().all(|source| self.e.given.contains(source));
+        let square = self.e.op(Op::Mul, self.e.dtype(x)?, &[x, x])?;
+        Some(given && self.e.reach_of(square)?.is_none())
+    }
+
     pub(super) fn length_of(&mut self, to: Dtype, x: ExprId, y: ExprId) -> Option<ExprId> {
+        // The square of what is tiny is nothing: its kernel knows better.
+        (self.over_reals && (self.e.is_apart_from_zero(x)? || self.e.is_apart_from_zero(y)?)).then_some(())?;
+        self.root_of_squares(to, x, y)
+    }
+
+    fn root_of_squares(&mut self, to: Dtype, x: ExprId, y: ExprId) -> Option<ExprId> {
         // The squares of what is small are 0 in `f16` too soon.
         (self.over_reals && matches!(to, Dtype::F32 | Dtype::F64)).then_some(())?;
-        // Nor is the square of what is tiny anything: its kernel knows better.
-        (self.e.is_apart_from_zero(x)? || self.e.is_apart_from_zero(y)?).then_some(())?;
         let endless = self.e.rounded(to, f64::INFINITY)?;
         let (mut squares, mut infinite) = (Vec::new(), Vec::new());
         for side in [x, y] {

@@ -148,8 +148,8 @@ fn logsumexp(b: &Builder<'_>) -> Made {
     let (dims, keep, dtype) = (b.axes(1, x.rank())?, b.flag(2)?, b.own_tensor()?.dtype);
     let sizes = x.sizes();
     let filled = |at: &i64| {
-        let size = usize::try_from(*at).ok().and_then(|d| sizes.get(d));
-        size.and_then(|s| s.fixed()).is_some_and(|n| n > 0)
+        let size = usize::try_from(*at).ok().and_then(|d| sizes.get(d)).copied();
+        size.is_some_and(|size| b.decide(|s| s.range_of(size).min.is_some_and(|least| least > 0)))
     };
     b.only(dtype.is_float() && dims.iter().all(filled), "this input")?;
     let x = x.to(dtype);

@@ -144,6 +144,8 @@ pub enum Grid {
     Any,
     /// That there is something, and something in the batch.
     Filled,
+    /// That there is something, there and in the result.
+    Scaled,
     /// That windows fit into them.
     Slides,
 }
@@ -153,6 +155,7 @@ impl Grid {
         match text {
             "any" => Some(Grid::Any),
             "filled" => Some(Grid::Filled),
+            "scaled" => Some(Grid::Scaled),
             "slides" => Some(Grid::Slides),
             _ => None,
         }
@@ -474,7 +477,7 @@ pub struct Facts {
     /// `#any-batch=RANK`, `#any-batch=RANK+`: of its first tensor, if it has that many dimensions (or more), the first size fits whatever it is, where all
     /// other sizes are numbers, its type rule takes them, and no other tensor has more dimensions.
     pub any_batch: Option<Ranks>,
-    /// `#grid=any`, `#grid=filled`, `#grid=slides`: beside `#any-batch`: sizes behind the channels fit where they are at least 1, the first size, too, or where windows of
+    /// `#grid=any`, `#grid=filled`, `#grid=scaled`, `#grid=slides`: beside `#any-batch`: sizes behind the channels fit where they are at least 1, the first size, too, or those of the result, or where windows of
     /// `kernel_size`, or of the second tensor's sizes, fit into them with their padding.
     pub grid: Option<Grid>,
     /// `#counts=N|C|REST`: beside `#any-batch`: these numbers fit where they are the first size of the first tensor, the second, and the product of all others.

@@ -205,6 +205,10 @@ pub struct Elements {
     pub(in crate::rules) numbers_alone: bool,
     /// Sources of which no element is 0, or no number.
     pub(in crate::rules) not_zero: FxHashSet<SourceId>,
+    /// Sources that are given: inputs, weights and buffers as they were.
+    pub given: FxHashSet<SourceId>,
+    /// Whether lengths are asked of the second of two ends alone: they may be read as roots, which are rounded further.
+    pub lengths_of_second: bool,
     /// Sources that are stated not to be near 0, on either side of it.
     pub apart: FxHashSet<SourceId>,
     /// Whether roundings to narrower floats are roundings like others, no steps: the second of two ends may have fewer.
@@ -298,6 +302,8 @@ impl Elements {
             exact: false,
             numbers_alone: false,
             not_zero: FxHashSet::default(),
+            given: FxHashSet::default(),
+            lengths_of_second: false,
             apart: FxHashSet::default(),
             wider: false,
             within: Vec::new(),

@@ -2,12 +2,12 @@
 //!
 //! ## What it says
 //! `x + -0.0`, `x - 0.0`, `x * 1` and `x / 1` are `x`; `x * -1` is `-x`; `a - b` is `a + (-b)`; sums and products commute; a sign passes through
-//! products and quotients, and is lost to both operands where it is lost to them, and in a square; what the host says is above 0 is its magnitude; `x / 2^k` is `x * 2^-k` where the dtype has both, and `x * (1 / s)` is `x / s` where the host says that `s` is such a power; `x + x` is `2 * x`; rounding to an integer is idempotent, and a sign passes through.
+//! products and quotients, and is lost to both operands where it is lost to them, and in a square; what the host says is above 0 is its magnitude; `x / 2^k` is `x * 2^-k` where the dtype has both, and `x * (1 / s)` is `x / s` where the host says that `s` is such a power; `x + x` is `2 * x`; 0 is 0 by a number above 0; rounding to an integer is idempotent, and a sign passes through.
 //! Over the reals the opposite of a chosen number is the chosen opposite, and where one of two chosen numbers is 0 wherever the other is not, their sum is the one that is not.
 //!
 //! ## When it is wrong
 //! `x + 0.0` is not `x` (-0.0). `-(a - b)` is not `b - a` (0.0). Nothing associates or distributes: each step rounds. A quotient by a number
-//! that is no power of two is no product. In narrow floats a number that the dtype does not hold is another operand than its rounding.
+//! that is no power of two is no product. 0 by what may be 0, infinite or NaN is NaN. In narrow floats a number that the dtype does not hold is another operand than its rounding.
 
 use crate::graph::Dtype;
 use crate::rules::element::arena::{Elements, ExprId, Form, Op};
@@ -154,6 +154,10 @@ impl Elements {
                     self.by("mul-minus-one");
                     return self.opposite(dtype, x);
                 }
+                Some(0.0) if self.is_finite_above_zero(x) => {
+                    self.by("zero-scaled");
+                    return Some(y);
+                }
                 _ => {}
             }
             if let Some(power) = self.inverse_of_power(y) {
@@ -196,6 +200,10 @@ impl Elements {
     }
 
     fn quotient_of(&mut self, dtype: Dtype, a: ExprId, b: ExprId) -> Option<ExprId> {
+        if self.float(a) == Some(0.0) && self.is_finite_above_zero(b) {
+            self.by("zero-scaled");
+            return Some(a);
+        }
         if let Some(c) = self.float(b) {
             let inverse = c.recip();
             let power = c.is_normal() && inverse.is_normal() && c.to_bits() & ((1 << 52) - 1) == 0;

@@ -2,7 +2,7 @@
 //!
 //! ## What it says
 //! What the host says of an input's values holds of every element of it; sums, products, choices and bounds of such integers lie between the ends that
-//! their operands give, and so do magnitudes and the bits of numbers that are not negative, and what is cut of floats that are computed of indices and numbers alone. A short dtype has few numbers. A comparison with a number that is assumed, within a choice by it, bounds what is compared. What is left of a number less its multiples of a divisor is at least 0 and less than the divisor.
+//! their operands give, and so do magnitudes and the bits of numbers that are not negative, and what is cut of floats that are computed of indices and numbers alone, or held between numbers. A short dtype has few numbers. A comparison with a number that is assumed, within a choice by it, bounds what is compared. What is left of a number less its multiples of a divisor is at least 0 and less than the divisor.
 //!
 //! ## When it is wrong
 //! Sums and products wrap around: one that may leave its dtype is bounded by nothing. What the host says is of the values that the input came with. A float beyond the
@@ -224,8 +224,10 @@ impl Elements {
             Form::Reduce(Fold::Most | Fold::Least, ..) => self.integers_at(*expr.kids.first()?, depth)?,
             Form::Op(Op::Bits) => self.bits_between(*expr.kids.first()?)?,
             Form::Op(Op::Cast) if let Some(kid) = expr.kids.first().copied().filter(|k| self.is_float(*k)) => {
-                let (low, high) = self.computed_between(kid, depth)?;
-                (cut(low)?, cut(high)?)
+                match self.computed_between(kid, depth) {
+                    Some((low, high)) => (cut(low)?, cut(high)?),
+                    None => self.cut_between(expr.dtype, kid)?,
+                }
             }
             Form::Op(Op::And) => {
                 // Bits that are not set in one are not set in both.

@@ -81,7 +81,7 @@ pub fn most_whole(dtype: Dtype) -> Option<i64> {
 }
 
 /// Whether a number is an integer that a short dtype holds.
-fn is_one_of(dtype: Dtype, v: f64) -> bool {
+pub(super) fn is_one_of(dtype: Dtype, v: f64) -> bool {
     #[allow(clippy::cast_possible_truncation)]
     let whole = v as i64;
     v.fract() == 0.0 && v.abs() <= 65536.0 && wrapped(dtype, whole) == Some(whole)
@@ -320,10 +320,17 @@ impl Elements {
         if to != Dtype::Bool
             && width(to).is_some()
             && from.is_float()
-            && let Some(held) = self.held_outside(x)?
+            && let Some(held) = self.held_outside(to, x)?
         {
             self.by("held-before-integers");
             return self.converted(Op::Cast, to, held);
+        }
+        if to != Dtype::Bool
+            && width(to).is_some()
+            && from.is_float()
+            && let Some(cut) = self.cut_apart(to, x)?
+        {
+            return Some(cut);
         }
         if width(to).is_some()
             && from.is_float()
@@ -491,7 +498,7 @@ impl Elements {
     }
 
     /// Numbers between which a float lies that is not NaN: those by which it is bounded last.
-    fn bounded_between(&self, x: ExprId) -> Option<(f64, f64)> {
+    pub(super) fn bounded_between(&self, x: ExprId) -> Option<(f64, f64)> {
         let bound = |x: ExprId| match self.op_of(x)? {
             (op @ (Op::Max | Op::Min | Op::AtLeast | Op::AtMost), [inner, c]) => Some((op, *inner, self.float(*c)?)),
             _ => None,

@@ -195,7 +195,7 @@ impl Elements {
 
     /// Returns a whole number that no quotient passes which is rounded to an integer, of an element by its scale: the greatest magnitude of some, that one among them, divided by that
     /// number, and no less than what is seen in its dtype.
-    fn quotient_within(&mut self, id: ExprId) -> Option<Option<f64>> {
+    pub(super) fn quotient_within(&mut self, id: ExprId) -> Option<Option<f64>> {
         let Some((Op::Round, [quotient])) = self.op_of(id) else { return Some(None) };
         let Some((Op::Div, [x, scale])) = self.op_of(*quotient) else { return Some(None) };
         let (x, dtype) = (*x, self.dtype(id)?);
@@ -316,6 +316,11 @@ impl Elements {
             && let Some(moved) = self.bound_by_parts(op, dtype, a, b)?
         {
             return Some(moved);
+        }
+        if !dtype.is_float()
+            && let Some(cut) = self.bound_of_cut(op, dtype, a, b)?
+        {
+            return Some(cut);
         }
         let unlike = matches!((self.float(a), self.float(b)), (Some(x), Some(y)) if x.partial_cmp(&y).is_some_and(|o| o.is_ne()));
         if unlike || self.is_firm(a) && self.is_firm(b) {

@@ -2,11 +2,14 @@
 //!
 //! ## What it says
 //! What is rounded and held between integers is rounded to the same integer where it is held before, by as much as all bounds together leave: to an
-//! integer the sign of a zero is none. What is held above 0 before a positive number multiplies or divides it is so after, too.
+//! integer the sign of a zero is none. What is held on one side of 0 before a positive number multiplies or divides it is so after, too. A NaN that becomes 0 passes
+//! bounds that leave 0 as it is; in at most 16 bits it is 0 without that.
 //!
 //! ## When it is wrong
-//! Of a float: which of two zeros a bound of 0 gives is the kernel's. A bound that is no integer is rounded where it stands within.
+//! Of a float: which of two zeros a bound of 0 gives is the kernel's. A bound that is no integer is rounded where it stands within. A bound above 0 makes that of
+//! a NaN which is 0, and leaves that which is none. A factor that may be infinite makes NaN of a 0.
 
+use crate::graph::Dtype;
 use crate::rules::element::arena::{Elements, ExprId, Form, Op};
 use crate::rules::element::cast::most_whole;
 use crate::rules::table::{Real, real};
@@ -14,28 +17,50 @@ use crate::rules::table::{Real, real};
 /// How many bounds and roundings within one another are looked through.
 const NESTED: usize = 8;
 
-/// A bound, from below or from above, or none where it is a rounding; and what it holds.
-type Held = (Option<(bool, f64)>, ExprId);
+/// What stands around a float that becomes an integer.
+enum Layer {
+    /// A bound, from below where that is so.
+    Bound(bool, f64),
+    /// A rounding to an integer.
+    Round,
+    /// A choice of 0 for a NaN.
+    Number,
+}
+
+/// Whether NaN is 0 in a dtype of integers.
+pub(super) fn nan_is_zero(to: Dtype) -> bool {
+    matches!(to, Dtype::I8 | Dtype::U8 | Dtype::I16)
+}
 
 impl Elements {
     /// Returns a float that becomes an integer with its bounds outside of what rounds it, and all of them together; `Some(None)` where it stands so.
-    pub(super) fn held_outside(&mut self, x: ExprId) -> Option<Option<ExprId>> {
+    pub(super) fn held_outside(&mut self, to: Dtype, x: ExprId) -> Option<Option<ExprId>> {
         let dtype = self.dtype(x)?;
-        let (mut at, mut rounds, mut bounds) = (x, false, Vec::new());
+        let (mut at, mut rounds, mut chosen, mut bounds) = (x, false, false, Vec::new());
         for _ in 0..NESTED {
-            let Some((bound, inner)) = self.held_by(at).or(self.scaled_above_zero(at)?) else { break };
-            rounds |= bound.is_none();
-            bounds.extend(bound);
+            let Some((layer, inner)) = self.layer_of(at)? else { break };
+            match layer {
+                // What is chosen for a NaN within stays 0 under its bounds.
+                Layer::Bound(least, v) if chosen && v != 0.0 && least == (v > 0.0) => break,
+                Layer::Bound(least, v) => bounds.push((least, v)),
+                Layer::Round => rounds = true,
+                Layer::Number => chosen = true,
+            }
             at = inner;
         }
-        if bounds.is_empty() {
+        let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
+        for (least, v) in bounds.iter().rev() {
+            (low, high) = if *least { (low.max(*v), high.max(*v)) } else { (low.min(*v), high.min(*v)) };
+        }
+        let goes = chosen && nan_is_zero(to) && low <= 0.0 && high >= 0.0;
+        if bounds.is_empty() && !goes {
             return Some(None);
         }
-        let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
-        for (least, v) in bounds.into_iter().rev() {
-            (low, high) = if least { (low.max(v), high.max(v)) } else { (low.min(v), high.min(v)) };
-        }
         let mut out = if rounds { self.op(Op::Round, dtype, &[at])? } else { at };
+        if chosen && !goes {
+            let (number, zero) = (self.is_number(out)?, self.rounded(dtype, 0.0)?);
+            out = self.op(Op::Choose, dtype, &[number, out, zero])?;
+        }
         for (op, v) in [(Op::AtLeast, low), (Op::AtMost, high)] {
             if v.is_finite() {
                 // One zero stands for both.
@@ -46,29 +71,58 @@ impl Elements {
         Some((out != x).then_some(out))
     }
 
-    /// What is held above 0, then multiplied or divided by a positive number, is held above 0 after that.
-    fn scaled_above_zero(&mut self, x: ExprId) -> Option<Option<Held>> {
-        let Some((op @ (Op::Mul | Op::Div), [held, by])) = self.op_of(x) else { return Some(None) };
-        let (held, by) = (*held, *by);
-        if !self.float(by).is_some_and(|v| v > 0.0 && v.is_finite()) {
-            return Some(None);
+    /// Returns what stands around a float, and the float.
+    fn layer_of(&mut self, x: ExprId) -> Option<Option<(Layer, ExprId)>> {
+        if let Some(found) = self.held_by(x) {
+            return Some(Some(found));
         }
-        let Some((bound @ Some((true, 0.0)), inner)) = self.held_by(held) else { return Some(None) };
-        let scaled = self.op(op, self.dtype(x)?, &[inner, by])?;
-        Some(Some((bound, scaled)))
+        if let Some(number) = self.chosen_for_nan(x) {
+            return Some(Some((Layer::Number, number)));
+        }
+        self.scaled_above_zero(x)
+    }
+
+    /// Returns the float in the place of which 0 is chosen where it is NaN.
+    pub(super) fn chosen_for_nan(&self, x: ExprId) -> Option<ExprId> {
+        let Some((Op::Choose, [number, inner, zero])) = self.op_of(x) else { return None };
+        let Some((Op::Eq, [a, b])) = self.op_of(*number) else { return None };
+        let same = a == b && self.dtype(*inner)?.is_float() && self.nan_of(*a) == self.nan_of(*inner);
+        (same && self.float(*zero) == Some(0.0)).then_some(*inner)
+    }
+
+    /// What is held on one side of 0, then multiplied or divided by a positive number, is held so after that.
+    fn scaled_above_zero(&mut self, x: ExprId) -> Option<Option<(Layer, ExprId)>> {
+        let Some((op @ (Op::Mul | Op::Div), [a, b])) = self.op_of(x) else { return Some(None) };
+        let pairs = [(*a, *b), (*b, *a)];
+        for (held, by) in pairs.into_iter().take(if op == Op::Mul { 2 } else { 1 }) {
+            if !self.is_finite_above_zero(by) {
+                continue;
+            }
+            let Some((Layer::Bound(least, 0.0), inner)) = self.held_by(held) else { continue };
+            let scaled = self.op(op, self.dtype(x)?, &[inner, by])?;
+            return Some(Some((Layer::Bound(least, 0.0), scaled)));
+        }
+        Some(None)
+    }
+
+    /// Whether a float surely is a number above 0, and none that is infinite.
+    pub(super) fn is_finite_above_zero(&self, x: ExprId) -> bool {
+        self.floats_of(x).is_some_and(|(low, high)| low > 0.0 && high.is_finite())
     }
 
     /// Returns what is held by an integer, from below where that is so, or rounded to one.
-    fn held_by(&self, x: ExprId) -> Option<Held> {
+    fn held_by(&self, x: ExprId) -> Option<(Layer, ExprId)> {
         let expr = self.expr(x)?;
         #[allow(clippy::cast_precision_loss)]
         let most = most_whole(expr.dtype)? as f64;
         let whole = |id: ExprId| self.float(id).filter(|v| v.fract() == 0.0 && v.abs() <= most);
         match (&expr.form, expr.kids.as_slice()) {
-            (Form::Op(Op::Max | Op::AtLeast), [inner, b]) => Some((Some((true, whole(*b)?)), *inner)),
-            (Form::Op(Op::Min | Op::AtMost), [inner, b]) => Some((Some((false, whole(*b)?)), *inner)),
-            (Form::Op(Op::Round), [inner]) => Some((None, *inner)),
-            (Form::Named(target, _), [inner]) if real(target) == Some(Real::Relu) => Some((Some((true, 0.0)), *inner)),
+            (Form::Op(Op::Max | Op::AtLeast), [inner, b]) => Some((Layer::Bound(true, whole(*b)?), *inner)),
+            (Form::Op(Op::Min | Op::AtMost), [inner, b]) => Some((Layer::Bound(false, whole(*b)?), *inner)),
+            (Form::Op(Op::Round), [inner]) => Some((Layer::Round, *inner)),
+            (Form::Named(target, _), [inner]) if real(target) == Some(Real::Relu) => {
+                Some((Layer::Bound(true, 0.0), *inner))
+            }
             _ => None,
         }
     }

@@ -9,7 +9,7 @@
 //!   `reduce`, `sorted`, `permutation` holding one family each;
 //! - `rebuild`: an expression at another index, or where something is known;
 //! - `bounds`: between which integers the data lies; `order`: between which numbers floats lie that are compared; `numbers`: whether they are numbers;
-//! - `lattice`: the greater and the lesser of integers, however they are nested; `pick`: choices that are one of these; `held`: bounds of what becomes an integer;
+//! - `lattice`: the greater and the lesser of integers, however they are nested; `pick`: choices that are one of these; `held`: bounds of what becomes an integer; `quantised`: order and sign beside what is cut to one;
 //! - `rising`: functions that keep order; `scales`: powers of two, and factors that are divided by again;
 //! - `divided`: dimensions that are reduced as one, or as two;
 //! - `equal`: whether two expressions are equal: congruence, then by cases; `bits`: integers bit by bit; `exhaust`: all values of few bits.
@@ -40,6 +40,7 @@ pub mod order;
 pub mod permutation;
 mod pick;
 pub mod places;
+mod quantised;
 pub mod rebuild;
 pub mod reduce;
 pub mod rising;

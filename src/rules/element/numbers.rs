@@ -55,7 +55,7 @@ impl Elements {
     }
 
     /// Whether a float is a number, as `x == x` of the innermost element that is NaN where it is, and nowhere else.
-    fn is_number(&mut self, x: ExprId) -> Option<ExprId> {
+    pub(super) fn is_number(&mut self, x: ExprId) -> Option<ExprId> {
         let at = self.nan_of(x);
         self.compared(Op::Eq, at, at)
     }
@@ -89,8 +89,13 @@ impl Elements {
             (Form::Op(Op::Mul), [a, b]) if scales(a) => Some(*b),
             (Form::Op(Op::Max | Op::Min | Op::AtLeast | Op::AtMost), [a, b]) if number(b) => Some(*a),
             (Form::Op(Op::Max | Op::Min), [a, b]) if number(a) => Some(*b),
+            (Form::Op(Op::Mul | Op::Div), [a, b]) if self.is_finite_above_zero(*b) => Some(*a),
+            (Form::Op(Op::Mul), [a, b]) if self.is_finite_above_zero(*a) => Some(*b),
             (Form::Named(name, tokens), [a]) if tokens.len() == 1 && self.dtype(*a) == Some(expr.dtype) => {
-                let total = matches!(real(name), Some(Real::Exp | Real::Exp2 | Real::Sigmoid | Real::Tanh | Real::Erf));
+                let total = matches!(
+                    real(name),
+                    Some(Real::Exp | Real::Exp2 | Real::Sigmoid | Real::Tanh | Real::Erf | Real::Relu)
+                );
                 (total || **name == *FLOOR).then_some(*a)
             }
             _ => None,

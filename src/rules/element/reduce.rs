@@ -7,7 +7,7 @@
 //! Beside another element -inf is never the greatest one. An index is at
 //! least 0 at any place where it is at the one where it is greatest. Where a condition names the one place at which it holds, the others are asked there. What holds at a place that surely is there holds somewhere; either of two holds somewhere where one of them does. A sum of sums of
 //! integers is the sum of their sums, and a factor that is the same everywhere stands outside. The sum of no elements is 0, their product 1; a product of truths that are integers is 1 where none is false. The sum of the numbers 0 to n - 1 is n * (n - 1) / 2; that of one number up to an index,
-//! which surely is a place, is a multiple of it. As many truths are false as are not true.
+//! which surely is a place, is a multiple of it; so it is up to an integer, held between none and all of the places. As many truths are false as are not true.
 //!
 //! ## When it is wrong
 //! Over no element: the dimensions must surely hold one. Sums of equal elements are multiples. Floats are summed in an order that the kernel chooses by
@@ -482,6 +482,12 @@ impl Elements {
         if !wide || self.number(rest) != Some(0) || self.mentions(each, level) {
             return None;
         }
+        if let Some((op @ Op::Lt, [a, b])) = self.op_of(condition) {
+            let (a, b) = (*a, *b);
+            let count = self.counted_beside((level, size), op, a, b)?;
+            let count = self.op(Op::Cast, dtype, &[count])?;
+            return self.op(Op::Mul, dtype, &[count, each]);
+        }
         let Form::AtLeastZero(index) = self.expr(condition)?.form else { return None };
         let sum = self.linear(index).clone();
         let (own, by) = sum.terms.iter().find(|(p, _)| matches!(p, Place::Bound(l, _) if *l == level)).copied()?;
@@ -505,6 +511,27 @@ impl Elements {
         let count = self.index_value(Dtype::I64, count)?;
         let count = self.op(Op::Cast, dtype, &[count])?;
         self.op(Op::Mul, dtype, &[count, each])
+    }
+
+    /// At how many places of a dimension the place is less than an integer, or more: as many as that says, held between none and all.
+    fn counted_beside(&mut self, (level, size): (u32, Dim), op: Op, a: ExprId, b: ExprId) -> Option<ExprId> {
+        let own = self.place(Place::Bound(level, size));
+        let is_own = |e: &Self, x: ExprId| matches!(e.expr(x)?.form, Form::Index(at) if at == own).then_some(());
+        let (below, other) = if is_own(self, a).is_some() { (true, b) } else { (false, a) };
+        if op != Op::Lt || self.dtype(other)? != Dtype::I64 || self.mentions(other, level) {
+            return None;
+        }
+        if !below {
+            is_own(self, b)?;
+        }
+        let all = self.at(size);
+        let (all, last) = (self.index_value(Dtype::I64, all)?, self.shift(all, Dim::Fixed(-1))?);
+        let last = self.index_value(Dtype::I64, last)?;
+        let (least, most) = if below { (0, all) } else { (-1, last) };
+        let least = self.integer(Dtype::I64, least)?;
+        let held = self.op(Op::Max, Dtype::I64, &[other, least])?;
+        let held = self.op(Op::Min, Dtype::I64, &[held, most])?;
+        if below { Some(held) } else { self.op(Op::Sub, Dtype::I64, &[last, held]) }
     }
 
     /// The sum of a multiple of the index and a number, over few enough places that nothing wraps around.

@@ -77,7 +77,7 @@ pub(super) fn fits(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &
     }
     if has_known_sizes(&f.sizes, operator, bound, from, &types)
         || from.is_some_and(|from| {
-            grid_fits(&f.sizes, operator, bound, from, &types) && has_batch(&f.sizes, operator, from, &types)
+            grid_fits(&f.sizes, operator, bound, (from, result), &types) && has_batch(&f.sizes, operator, from, &types)
         })
     {
         return !given_sizes && operator.facts.counts.is_none() || are_counts(&mut f.sizes, view, operator, bound);

@@ -13,13 +13,17 @@ pub(super) fn grid_fits(
     sizes: &Sizes<'_>,
     operator: &Operator,
     bound: &Bound<'_>,
-    from: &TensorType,
+    (from, result): (&TensorType, Option<&TensorType>),
     types: &[&TensorType],
 ) -> bool {
     let grid = from.sizes.get(2..).unwrap_or(&[]);
+    let filled = |t: &TensorType| t.sizes.iter().skip(2).all(|d| sizes.at_most(Dim::Fixed(1), *d));
+    if operator.facts.grid == Some(Grid::Scaled) && !result.is_some_and(filled) {
+        return false;
+    }
     let least = match operator.facts.grid {
         None => return false,
-        Some(Grid::Any | Grid::Filled) => Some(vec![1; grid.len()]),
+        Some(Grid::Any | Grid::Filled | Grid::Scaled) => Some(vec![1; grid.len()]),
         Some(Grid::Slides) => least_sizes(operator, bound, grid.len(), types),
     };
     let channels = from.sizes.get(1).is_some_and(|d| d.fixed().is_some());

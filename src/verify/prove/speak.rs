@@ -6,6 +6,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::analysis::Stamp;
 use crate::formats::text::domain::Domain;
 use crate::graph::{
     Arg, BodyId, Device, Dtype, Graph, Hearsay, NewNode, NodeId, NodeKind, StrId, TensorType, ValueType,
@@ -13,11 +14,12 @@ use crate::graph::{
 use crate::ops::{CallSite, contiguous_strides};
 use crate::rules::element::arena::{Elements, Op, Source};
 use crate::rules::meaning::{Array, Meant, Speaker};
+use crate::rules::table::{Meaning, meaning};
 use crate::sym::Dim;
 use crate::term::index_map::ViewMap;
 use crate::term::store::ValueId;
-use crate::term::term::{Callee, Form, Term, Token};
-use crate::verify::functional::key::Aspect;
+use crate::term::term::{self, Callee, Form, Term, Token};
+use crate::verify::functional::key::{Aspect, Key};
 use crate::verify::functional::values::Functional;
 
 /// Terms on their way to expressions.
@@ -76,6 +78,9 @@ impl Lowering<'_, '_> {
                 }
                 let integers = self.f.domain_of(id).and_then(integers);
                 let source = self.speaker.e.source(Source::Value(id));
+                if self.is_given(&key) {
+                    self.speaker.e.given.insert(source);
+                }
                 if let Some((low, high)) = integers.filter(|_| ty.dtype.is_integer()) {
                     self.speaker.e.lies_between(source, low, high);
                     let each_once =
@@ -105,6 +110,14 @@ impl Lowering<'_, '_> {
             ValueType::SymFloat(v) if !self.f.view(key.side).hearsay(key.place.node).sizes() => Some(Meant::Number(*v)),
             _ => None,
         }
+    }
+
+    /// Whether a value is an input, a weight or a buffer as the model is called with it.
+    fn is_given(&self, key: &Key) -> bool {
+        let (view, node) = (self.f.view(key.side), key.place.node);
+        let outside = view.place(node).is_some_and(|(body, _)| body == BodyId::ROOT);
+        let given = matches!(view.kind(node), NodeKind::Placeholder | NodeKind::GetAttr);
+        given && outside && key.stamp == Stamp::Birth
     }
 
     fn array(&self, id: ValueId) -> Option<Array> {
@@ -209,6 +222,9 @@ impl Lowering<'_, '_> {
         if operator.facts.unset {
             return None;
         }
+        if meaning(&operator.target) == Some(Meaning::Length) {
+            self.speaker.e.lengths_of_second = !self.has_lengths_before();
+        }
         let mut graph = Graph::new();
         let mut values: FxHashMap<NodeId, Meant> = FxHashMap::default();
         let mut operands = children.iter();
@@ -237,6 +253,14 @@ impl Lowering<'_, '_> {
         let node = graph.push(BodyId::ROOT, "call", new);
         graph.set_hearsay(node, Hearsay::NONE);
         self.speaker.call(&graph, node, &values)
+    }
+
+    /// Whether the graph as it was asks for a length, in place or not.
+    fn has_lengths_before(&self) -> bool {
+        let (view, registry) = (self.f.view(term::Side::Before), self.f.registry);
+        let operators = view.targets().iter().filter_map(|target| registry.get(view.texts().text(*target)));
+        let mut meant = operators.map(|o| meaning(&registry.functional(o).unwrap_or(o).target));
+        meant.any(|m| m == Some(Meaning::Length))
     }
 
     fn argument<'t>(
