@@ -288,7 +288,7 @@ impl Speaker<'_> {
         });
         let given = sources.collect::<Vec<_>>().iter().all(|source| self.e.given.contains(source));
         let square = self.e.op(Op::Mul, self.e.dtype(x)?, &[x, x])?;
-        Some(given && self.e.reach_of(square)?.is_none())
+        Some(given && self.e.stays_within(square)?)
     }
 
     pub(super) fn length_of(&mut self, to: Dtype, x: ExprId, y: ExprId) -> Option<ExprId> {

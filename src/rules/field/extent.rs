@@ -290,6 +290,17 @@ impl Elements {
         found
     }
 
+    /// Whether an element stays within its dtype where all that it is made of lies in the working range.
+    pub fn stays_within(&mut self, root: ExprId) -> Option<bool> {
+        let stated = self.numbers.clone();
+        self.lies_in_working_range(root);
+        let found = self.reach_of(root).zip(self.extent_of(root));
+        self.numbers = stated;
+        let (reach, extent) = found?;
+        let most = greatest(self.dtype(root)?);
+        Some(reach.is_none() && extent.low >= -most && extent.high <= most)
+    }
+
     /// How far an element reaches beyond the working range, in few places or many: by what grows beside them, by large numbers, or by a rounding. What sums
     /// and products of other numbers come to is not asked.
     pub fn reach_of(&mut self, root: ExprId) -> Option<Option<Reach>> {
