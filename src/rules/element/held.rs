@@ -11,7 +11,7 @@
 
 use crate::graph::Dtype;
 use crate::rules::element::arena::{Elements, ExprId, Form, Op};
-use crate::rules::element::cast::most_whole;
+use crate::rules::element::cast::{most_whole, round};
 use crate::rules::table::{Real, real};
 
 /// How many bounds and roundings within one another are looked through.
@@ -107,7 +107,10 @@ impl Elements {
 
     /// Whether a float surely is a number above 0, and none that is infinite.
     pub(super) fn is_finite_above_zero(&self, x: ExprId) -> bool {
-        self.floats_of(x).is_some_and(|(low, high)| low > 0.0 && high.is_finite())
+        // What is stated is rounded to the dtype.
+        let held = |v: f64| self.dtype(x).and_then(|dtype| round(dtype, v));
+        let ends = self.floats_of(x).and_then(|(low, high)| held(low).zip(held(high)));
+        ends.is_some_and(|(low, high)| low > 0.0 && high.is_finite())
     }
 
     /// Returns what is held by an integer, from below where that is so, or rounded to one.

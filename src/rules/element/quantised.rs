@@ -39,7 +39,8 @@ impl Elements {
         let (x, from) = (*x, self.dtype(*x)?);
         // An integer of fewer bits that the float was cut to before.
         if width(from).is_some_and(|w| w > 1) {
-            let of_float = matches!(self.op_of(x), Some((Op::Cast, [f])) if self.dtype(*f).is_some_and(Dtype::is_float));
+            let of_float =
+                matches!(self.op_of(x), Some((Op::Cast, [f])) if self.dtype(*f).is_some_and(Dtype::is_float));
             let narrow = self.integer(from, c)?;
             if !of_float || !loses_nothing(from, dtype) || self.number(narrow) != Some(c) {
                 return Some(None);
@@ -222,5 +223,73 @@ impl Elements {
             }
         }
         Some(false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::element::arena::{Source, SourceId};
+    use crate::sym::{KeyedSet, Symbols};
+    use crate::term::store::Store;
+
+    /// An arena, an element of a float of which nothing is known, and a scale.
+    fn given() -> (Elements, SourceId, ExprId, ExprId) {
+        let mut e = Elements::bit_by_bit(Symbols::new(), KeyedSet::default(), 10_000);
+        let mut store: Store<u32> = Store::default();
+        let [x, s] = [0, 1].map(|k| e.source(Source::Value(store.at(k))));
+        e.is_number_between(s, 0.03, 0.5);
+        let [a, b] = [x, s].map(|source| e.load(Dtype::F32, source, SmallVec::new()).unwrap());
+        (e, x, a, b)
+    }
+
+    /// Divided, rounded, held and cut.
+    fn quantised(e: &mut Elements, x: ExprId, s: ExprId, low: f64, high: f64) -> ExprId {
+        let [low, high] = [low, high].map(|v| e.rounded(Dtype::F32, v).unwrap());
+        let scaled = e.op(Op::Div, Dtype::F32, &[x, s]).unwrap();
+        let rounded = e.op(Op::Round, Dtype::F32, &[scaled]).unwrap();
+        let held = e.op(Op::Max, Dtype::F32, &[rounded, low]).unwrap();
+        let held = e.op(Op::Min, Dtype::F32, &[held, high]).unwrap();
+        e.op(Op::Cast, Dtype::I8, &[held]).unwrap()
+    }
+
+    #[test]
+    fn an_integer_is_bounded_as_the_float_but_for_nan() {
+        let (mut e, source, x, s) = given();
+        let whole = quantised(&mut e, x, s, -128.0, 127.0);
+        for (bound, same) in [(0, true), (-3, true), (3, false)] {
+            let c = e.integer(Dtype::I8, bound).unwrap();
+            let held = e.op(Op::Max, Dtype::I8, &[whole, c]).unwrap();
+            let before = quantised(&mut e, x, s, bound as f64, 127.0);
+            assert_eq!(held == before, same, "{bound}");
+        }
+        e.is_number_between(source, -1.0, 1.0);
+        let c = e.integer(Dtype::I8, 3).unwrap();
+        let held = e.op(Op::Max, Dtype::I8, &[whole, c]).unwrap();
+        assert_eq!(held, quantised(&mut e, x, s, 3.0, 127.0));
+    }
+
+    #[test]
+    fn a_sign_passes_where_the_opposite_of_each_bound_is_there() {
+        let (mut e, _, x, s) = given();
+        let minus = e.op(Op::Neg, Dtype::F32, &[x]).unwrap();
+        for (low, same) in [(-127.0, true), (-128.0, false)] {
+            let inner = quantised(&mut e, x, s, low, 127.0);
+            let outside = e.op(Op::Neg, Dtype::I8, &[inner]).unwrap();
+            assert_eq!(quantised(&mut e, minus, s, low, 127.0) == outside, same, "{low}");
+        }
+    }
+
+    #[test]
+    fn the_greater_of_two_numbers_is_cut_to_the_greater_integer() {
+        let (mut e, source, x, s) = given();
+        let w = e.op(Op::Abs, Dtype::F32, &[x]).unwrap();
+        for same in [false, true] {
+            let greater = e.op(Op::Max, Dtype::F32, &[x, w]).unwrap();
+            let (a, b) = (quantised(&mut e, x, s, -128.0, 127.0), quantised(&mut e, w, s, -128.0, 127.0));
+            let integers = e.op(Op::Max, Dtype::I8, &[a, b]).unwrap();
+            assert_eq!(quantised(&mut e, greater, s, -128.0, 127.0) == integers, same);
+            e.is_number_between(source, -1.0, 1.0);
+        }
     }
 }
