@@ -3,11 +3,13 @@
 //! ## What it says
 //! Operands are repeated to the sizes of the result and converted to the dtype in which the operator computes, then the operator is applied.
 //! `ceil(x)` is `-floor(-x)`; `trunc(x)` is that below 0, else `floor(x)`; what `fmod` leaves of an integer is it less the multiple of the quotient,
-//! rounded towards 0. A quotient of floats with the mode `trunc` is rounded, then cut; `2 ** n` of integers is a shift.
+//! rounded towards 0. A quotient of floats with the mode `trunc` is rounded, then cut; `2 ** n` of integers is a shift. Over the reals `hypot` is the root of two squares, where one is apart from 0,
+//! or where the second graph alone asks for it of what is given.
 //!
 //! ## When it is wrong
 //! Where a narrow float meets another dtype, kernels take an operand of one element as it is, not rounded: such calls are not looked
-//! into. A number is rounded to a narrow float before it is added, not before it multiplies. `alpha` of floats is another kernel.
+//! into. A number is rounded to a narrow float before it is added, not before it multiplies. `alpha` of floats is another kernel. The square of
+//! what is tiny or large leaves its dtype, and `hypot` does not: a root in its place is rounded further, or infinite.
 
 use smallvec::SmallVec;
 
