@@ -248,6 +248,8 @@ pub(in crate::rules) struct Ends {
     pub(in crate::rules) never_above: FxHashSet<ExprId>,
     /// Squares and magnitudes of what is not near 0, and the greatest shares of sums, and what they are at least.
     pub(in crate::rules) apart: FxHashMap<ExprId, f64>,
+    /// Those that are divided by the root of a sum of squares with their own, and how far from 0 they are at most.
+    pub(in crate::rules) normed: FxHashMap<ExprId, f64>,
 }
 
 #[derive(Debug)]

@@ -70,6 +70,33 @@ impl Elements {
         at
     }
 
+    /// Returns what is rounded to an integer, and the steps from there on: conversions, and bounds by numbers, outermost first.
+    pub fn quantised(&self, root: ExprId) -> Option<(ExprId, Vec<(Op, Dtype, Option<u64>)>)> {
+        let (mut at, mut steps) = (root, Vec::new());
+        while steps.len() < NESTED {
+            let (op, kids) = self.op_of(at)?;
+            let number = |k: &ExprId| self.float(*k).map(f64::to_bits).or(self.number(*k).map(i64::cast_unsigned));
+            let (next, bound) = match (op, kids) {
+                (Op::Round | Op::Cast, [x]) => (*x, None),
+                (Op::Max | Op::Min | Op::AtLeast | Op::AtMost, [x, bound]) if number(bound).is_some() => {
+                    (*x, number(bound))
+                }
+                (Op::Max | Op::Min, [bound, x]) if number(bound).is_some() => (*x, number(bound)),
+                // A number for NaN.
+                (Op::Choose, [itself, x, other]) if self.op_of(*itself) == Some((Op::Eq, &[*x, *x])) => {
+                    (*x, Some(number(other)?))
+                }
+                _ => return None,
+            };
+            steps.push((op, self.dtype(at)?, bound));
+            if op == Op::Round {
+                return Some((next, steps));
+            }
+            at = next;
+        }
+        None
+    }
+
     /// Takes off what rises or falls with the one child that depends on the place along a dimension.
     pub(in crate::rules) fn peeled(&mut self, root: ExprId, dim: usize) -> Option<Peeled> {
         let mut out = Peeled { inner: root, falls: false, steps: Vec::new() };

@@ -64,6 +64,9 @@ pub fn ranges(e: &Elements, order: &[ExprId], sources: Box<'_>) -> Option<(Range
             let least = SHARE * by.low;
             found = found.and_then(|range| Interval::new(range.low.max(least), range.high.max(least)));
         }
+        if let Some(most) = e.ends.normed.get(id) {
+            found = found.and_then(|range| Interval::new(range.low.max(-most), range.high.min(*most)));
+        }
         if let Some(least) = e.ends.apart.get(id) {
             found = found.and_then(|range| Interval::new(range.low.max(*least), range.high.max(*least)));
         }

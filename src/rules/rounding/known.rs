@@ -17,6 +17,7 @@ use crate::rules::element::index::{IndexId, Place};
 use crate::rules::element::rebuild::Moves;
 use crate::rules::field::Field;
 use crate::rules::rounding::forward::{holds_a_one, is_end_of, without_scales};
+use crate::rules::rounding::normed::normed;
 use crate::rules::rounding::unit;
 use crate::rules::table::{Real, real};
 use crate::sym::Dim;
@@ -43,6 +44,7 @@ pub fn remember(e: &mut Elements, roots: [ExprId; 2]) {
     never_above(e, &order);
     ones(e, &order);
     apart(e, &order);
+    e.ends.normed = normed(e, &order);
 }
 
 /// No number that is stated not to be near 0 is nearer.

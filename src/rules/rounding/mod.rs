@@ -21,6 +21,7 @@ mod forward;
 mod interval;
 mod known;
 mod leaving;
+mod normed;
 mod sample;
 mod together;
 mod within;

@@ -96,6 +96,8 @@ pub struct Functional<'a> {
     pub may_stop_raising: bool,
     /// Whether the second graph may round to narrower floats where the first does not, if it comes as close.
     pub allows_wider: bool,
+    /// Whether integers behind a quantisation may be one quantum apart.
+    pub allows_quantum: bool,
     /// Whether anything was asked of how values lie.
     pub layout_counts: bool,
     /// Operators of whose definitions something was shown that are not PyTorch's: a device may compute otherwise.

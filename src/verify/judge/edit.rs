@@ -174,6 +174,7 @@ pub(in crate::verify) fn functional<'a>(
         domains: &options.domains,
         may_stop_raising: options.may_stop_raising,
         allows_wider: options.allow_wider,
+        allows_quantum: options.integer_slack,
         layout_counts: false,
         defined: BTreeSet::new(),
         judges_strides: options.policy == Policy::Strict,
@@ -229,6 +230,7 @@ fn finish(
     findings.assumes.extend(carried::inner(f, &c.rules.reals).into_iter().map(Assumption::Sampled));
     findings.checked_log2 = f.checking.bound_log2();
     let mut verdict = findings.verdict();
+    verdict.quantum = c.rules.reals.quantum;
     verdict.terms = f.store.terms_hashed();
     verdict.stopped = c.is_exhausted().then_some(Stop::Pairs);
     // What rounding does is sampled, too, and what is checked is run, before it is taken.

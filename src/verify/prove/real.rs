@@ -16,6 +16,7 @@ use crate::analysis::{Place, Stamp, places_of};
 use crate::formats::text::domain::Domain;
 use crate::graph::{Arg, BodyId, Dtype, NodeId, NodeKind, ValueType};
 use crate::ops::SideEffect;
+use crate::rules::definedness;
 use crate::rules::element::arena::{Elements, ExprId, Form, Op, Source, SourceId, Tensor};
 use crate::rules::field::{BesideZero, Field, WORKING};
 use crate::rules::fingerprint::Over;
@@ -60,6 +61,8 @@ pub struct Reals {
     pub beside_zero: Vec<BesideZero>,
     /// Whether one of the pairs is only as close, and rounded elsewhere.
     pub(super) wider: bool,
+    /// Whether integers may be one quantum apart.
+    pub(in crate::verify) quantum: bool,
     /// Values that are assumed to lie in the working range.
     assumed: Vec<Source>,
     /// Which values are infinite over a whole part of the working range, as far as it was asked.
@@ -210,8 +213,11 @@ fn arrays_shown(l: &mut Lowering<'_, '_>, reals: &mut Reals, x: &Array, y: &Arra
     let few = l.speaker.e.are_settled(&x.sizes) && x.sizes.iter().all(|d| l.speaker.e.at_most(Dim::Fixed(0), *d));
     let alike =
         x.sizes.len() == y.sizes.len() && x.sizes.iter().zip(&y.sizes).all(|(a, b)| l.speaker.e.same_size(*a, *b));
-    if !plain || !few || x.dtype != y.dtype || !alike || x.sizes.contains(&Dim::Fixed(0)) {
+    if !few || x.dtype != y.dtype || !alike || x.sizes.contains(&Dim::Fixed(0)) {
         return None;
+    }
+    if !plain {
+        return if l.f.allows_quantum { by_quantum(l, reals, x, y) } else { None };
     }
     let whole = are_one(l, reals, x, y, false);
     if whole == Some(true) {
@@ -243,6 +249,20 @@ fn as_close(l: &mut Lowering<'_, '_>, reals: &mut Reals, x: &Array, y: &Array) -
     l.speaker.e.wider = true;
     let shown = are_one(l, reals, x, y, false);
     l.speaker.e.wider = false;
+    shown
+}
+
+/// Whether two integers are the same steps of numbers that are one: a rounding that falls otherwise moves them by one quantum.
+fn by_quantum(l: &mut Lowering<'_, '_>, reals: &mut Reals, x: &Array, y: &Array) -> Option<bool> {
+    let ((first, steps), (second, others)) = (l.speaker.e.quantised(x.expr)?, l.speaker.e.quantised(y.expr)?);
+    let (p, q) = (l.speaker.e.dtype(first)?, l.speaker.e.dtype(second)?);
+    // What is no number is an integer here.
+    if steps != others || p != q || !definedness::hides_no_nan(&mut l.speaker.e, second, first)? {
+        return None;
+    }
+    let [x, y] = [(x, first), (y, second)].map(|(whole, expr)| Array { dtype: p, expr, ..whole.clone() });
+    let shown = arrays_shown(l, reals, &x, &y);
+    reals.quantum |= shown == Some(true);
     shown
 }
 
