@@ -90,7 +90,7 @@ fn the_gate_admits_what_is_proved_or_runs_do_not_contradict_and_nothing_else() {
             "multiple-as-a-difference" => {
                 assert!(told["admitted"]["inputs"].as_u64().unwrap() >= 40 && told["backwards"]["by"] == "proof");
             }
-            "atan-is-odd" | "asinh-is-odd" | "logaddexp2-commutes" | "atan-of-few-bits-is-odd" => {
+            "atan-is-odd" | "asinh-is-odd" | "hypot-commutes" | "atan-of-few-bits-is-odd" => {
                 assert!(["admitted", "backwards"].iter().all(|way| told[way]["inputs"].as_u64().unwrap() >= 40));
             }
             // What runs of few bits show is bits.
@@ -188,7 +188,7 @@ fn rules_hold_in_any_order_and_both_ways() {
             "n = torch.ops.aten.neg.default(x)",
             "a = torch.ops.aten.asinh.default(n)",
             "b = torch.ops.aten.atan.default(a)",
-            "h = torch.ops.aten.logaddexp2.default(b, w)",
+            "h = torch.ops.aten.hypot.default(b, w)",
             "y = torch.ops.aten.neg.default(b)",
         ],
         "y, h",
@@ -198,24 +198,24 @@ fn rules_hold_in_any_order_and_both_ways() {
             "a = torch.ops.aten.asinh.default(x)",
             "y = torch.ops.aten.atan.default(a)",
             "n = torch.ops.aten.neg.default(y)",
-            "h = torch.ops.aten.logaddexp2.default(w, n)",
+            "h = torch.ops.aten.hypot.default(w, n)",
         ],
         "y, h",
     );
-    let all = ["atan-is-odd", "asinh-is-odd", "logaddexp2-commutes"];
+    let all = ["atan-is-odd", "asinh-is-odd", "hypot-commutes"];
     let told = judged_by(&all, ALIKE, turned, plain);
     assert!(told.accepted, "{told:?}");
     let assumes = serde_json::to_string(&told.assumes).unwrap();
     assert!(all.iter().all(|name| assumes.contains(name)), "{assumes}");
-    // Of what is odd and odd again there is no end, and none of it exchanges what such a sum is of.
+    // Of what is odd and odd again there is no end, and none of it exchanges what a length is of.
     let told = judged_by(&all[..2], ALIKE, plain, turned);
     assert!(!told.accepted && told.stopped == Some(Stop::Rules), "{told:?}");
-    // The sum is another one of the other sign, and no rule says so.
+    // The length is the same of both signs, and no rule says so.
     let other: Lines = (
         &[
             "a = torch.ops.aten.asinh.default(x)",
             "y = torch.ops.aten.atan.default(a)",
-            "h = torch.ops.aten.logaddexp2.default(w, y)",
+            "h = torch.ops.aten.hypot.default(w, y)",
         ],
         "y, h",
     );
@@ -225,14 +225,14 @@ fn rules_hold_in_any_order_and_both_ways() {
 #[test]
 fn a_rule_that_commutes_joins_what_is_exchanged() {
     let by = |first: &str, second: &str| -> Vec<String> {
-        let length = |name: &str, of: &str| format!("{name} = torch.ops.aten.logaddexp2.default({of})");
+        let length = |name: &str, of: &str| format!("{name} = torch.ops.aten.hypot.default({of})");
         vec![length("a", first), length("y", second)]
     };
     let judged = |first: (&str, &str), second: (&str, &str)| {
         let (before, after) = (by(first.0, first.1), by(second.0, second.1));
         let before: Vec<&str> = before.iter().map(String::as_str).collect();
         let after: Vec<&str> = after.iter().map(String::as_str).collect();
-        judged_by(&["logaddexp2-commutes"], ALIKE, (&before, "y"), (&after, "y")).accepted
+        judged_by(&["hypot-commutes"], ALIKE, (&before, "y"), (&after, "y")).accepted
     };
     assert!(judged(("x, w", "a, w"), ("w, x", "w, a")));
     assert!(!judged(("x, w", "a, w"), ("w, x", "x, a")));
@@ -240,13 +240,12 @@ fn a_rule_that_commutes_joins_what_is_exchanged() {
 
 #[test]
 fn what_rules_make_equal_still_lies_in_memory_of_its_own() {
-    let two: Lines =
-        (&["y = torch.ops.aten.logaddexp2.default(x, w)", "z = torch.ops.aten.logaddexp2.default(w, x)"], "y, z");
-    let one: Lines = (&["y = torch.ops.aten.logaddexp2.default(w, x)"], "y, y");
+    let two: Lines = (&["y = torch.ops.aten.hypot.default(x, w)", "z = torch.ops.aten.hypot.default(w, x)"], "y, z");
+    let one: Lines = (&["y = torch.ops.aten.hypot.default(w, x)"], "y, y");
     let swapped: Lines =
-        (&["y = torch.ops.aten.logaddexp2.default(w, x)", "z = torch.ops.aten.logaddexp2.default(x, w)"], "y, z");
-    assert!(judged_by(&["logaddexp2-commutes"], ALIKE, two, swapped).accepted);
-    assert!(!judged_by(&["logaddexp2-commutes"], ALIKE, two, one).accepted);
+        (&["y = torch.ops.aten.hypot.default(w, x)", "z = torch.ops.aten.hypot.default(x, w)"], "y, z");
+    assert!(judged_by(&["hypot-commutes"], ALIKE, two, swapped).accepted);
+    assert!(!judged_by(&["hypot-commutes"], ALIKE, two, one).accepted);
 }
 
 const THREE: &str = "x: \"f32[8]\", y: \"f32[8]\", z: \"f32[8]\"";
