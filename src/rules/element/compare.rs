@@ -426,7 +426,8 @@ impl Elements {
         };
         let own = self.dtype(x)?;
         let fit = |e: &mut Self, x: ExprId| width(own).is_some() && width(to).is_some() && e.stays_whole(x, to);
-        if !loses_nothing(own, to) && !(fit(self, x) && fit(self, y)) {
+        let keeps_all = loses_nothing(own, to) || fit(self, x) && fit(self, y);
+        if !keeps_all {
             return None;
         }
         self.by("compare-before-cast");

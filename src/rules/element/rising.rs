@@ -21,6 +21,9 @@ use crate::rules::table::{Real, real};
 /// How many functions within one another are taken off.
 const NESTED: usize = 12;
 
+/// A step of a quantisation: what it does, to which dtype, and the bits of its number.
+pub type Step = (Op, Dtype, Option<u64>);
+
 /// An element without the functions that keep its order.
 #[derive(Debug)]
 pub(in crate::rules) struct Peeled {
@@ -71,7 +74,7 @@ impl Elements {
     }
 
     /// Returns what is rounded to an integer, and the steps from there on: conversions, and bounds by numbers, outermost first.
-    pub fn quantised(&self, root: ExprId) -> Option<(ExprId, Vec<(Op, Dtype, Option<u64>)>)> {
+    pub fn quantised(&self, root: ExprId) -> Option<(ExprId, Vec<Step>)> {
         let (mut at, mut steps) = (root, Vec::new());
         while steps.len() < NESTED {
             let (op, kids) = self.op_of(at)?;
