@@ -5,7 +5,7 @@
 set -eu
 
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
-"$root/scripts/setup.sh" --languages
+AIRLOCK_EVERY_PASS=1 "$root/scripts/setup.sh" --languages
 target=${CARGO_TARGET_DIR:-$root/target}
 export AIRLOCK_GUEST_CACHE="${AIRLOCK_GUEST_CACHE:-$target/guest-toolchain}"
 "$root/scripts/figures.py" "$target/debug/airlock" "$target/components" >"$target/figures.md"

@@ -180,7 +180,7 @@ impl Checking<'_> {
             .map_err(|e| e.to_string())
             .and_then(|held| match options.policy.accepts(&held.verdict) {
                 true => Ok(held),
-                false => Err(format!("it holds, and the policy {} does not take it", options.policy.name())),
+                false => Err(format!("what it shows is less than the policy {} takes", options.policy.name())),
             });
         Ok(Checked {
             file: name,
