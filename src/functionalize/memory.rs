@@ -216,6 +216,7 @@ impl<'r> Memory<'r> {
         for (view, seen) in chain.into_iter().rev() {
             let stands = seen.item.is_none() && self.graph.args(view).first() == Some(&Arg::Node(now));
             now = if stands { view } else { self.made_again((view, seen), now, reader)? };
+            self.note_version(view, root, now);
         }
         Ok(now)
     }

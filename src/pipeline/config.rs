@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::options::{CompilerOptions, OptionError};
 use crate::contract::Limits;
 use crate::graph::InputLayout;
+use crate::verify::Budget;
 
 /// When a pass runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -80,6 +81,8 @@ pub struct FileConfig {
     pub builtin: BTreeMap<String, bool>,
     /// Limits of passes.
     pub limits: Limits,
+    /// Limits of the judge.
+    pub judge: Judge,
     /// Passes, in order within their stage.
     pub pass: Vec<FilePass>,
 }
@@ -96,9 +99,48 @@ pub struct Inputs {
     pub values: BTreeMap<String, String>,
 }
 
+/// How much the judge may do before a question stays unknown; what is not stated is as it is by default.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Judge {
+    /// Terms that one proof by rules looks into.
+    pub region: Option<usize>,
+    /// Work of one proof by rules: expressions made and compared.
+    pub work: Option<usize>,
+    /// Work of all of them until something is shown.
+    pub rules: Option<usize>,
+    /// Places where graphs part that are tried by rules.
+    pub differences: Option<usize>,
+}
+
+impl Judge {
+    /// Returns a budget with what is stated.
+    pub fn applied(&self, budget: Budget) -> Budget {
+        Budget {
+            region: self.region.unwrap_or(budget.region),
+            work: self.work.unwrap_or(budget.work),
+            rules: self.rules.unwrap_or(budget.rules),
+            differences: self.differences.unwrap_or(budget.differences),
+            ..budget
+        }
+    }
+}
+
 /// The keys of [`FileConfig`].
-const KEYS: &[&str] =
-    &["mode", "policy", "all_or_nothing", "ops", "rules", "tags", "closure", "inputs", "builtin", "limits", "pass"];
+const KEYS: &[&str] = &[
+    "mode",
+    "policy",
+    "all_or_nothing",
+    "ops",
+    "rules",
+    "tags",
+    "closure",
+    "inputs",
+    "builtin",
+    "limits",
+    "judge",
+    "pass",
+];
 
 /// Why a configuration does not serve.
 #[derive(Debug, thiserror::Error)]
@@ -314,11 +356,20 @@ mod tests {
 
     #[test]
     fn every_key_of_the_file_is_known() {
-        let stated = "mode = 'x'\npolicy = 'x'\nall_or_nothing = true\nops = []\nrules = []\ntags = []\nclosure = 'x'\npass = []\n[inputs]\n[builtin]\n[limits]\n";
+        let stated = "mode = 'x'\npolicy = 'x'\nall_or_nothing = true\nops = []\nrules = []\ntags = []\nclosure = 'x'\npass = []\n[inputs]\n[builtin]\n[limits]\n[judge]\n";
         let file = toml::Table::try_from(toml::from_str::<FileConfig>(stated).unwrap()).unwrap();
         assert!(file.keys().all(|k| KEYS.contains(&k.as_str())), "{file}");
         assert_eq!(file.len(), KEYS.len());
         assert!(read(stated).is_ok());
+    }
+
+    #[test]
+    fn what_is_stated_of_the_judge_holds_and_the_rest_stays() {
+        let judge = read("[judge]\nrules = 7").unwrap().file.judge;
+        let budget = judge.applied(Budget::default());
+        assert_eq!(budget, Budget { rules: 7, ..Budget::default() });
+        let error = read("[judge]\nrule = 7").unwrap_err().to_string();
+        assert!(error.contains("`rule`") && error.contains("differences"), "{error}");
     }
 
     #[test]

@@ -46,7 +46,7 @@ pub fn judging(mode: Mode, policy: Policy, config: &Config) -> Result<JudgeOptio
     Ok(JudgeOptions {
         mode,
         policy,
-        budget: Budget::searching(),
+        budget: file.judge.applied(Budget::searching()),
         may_alias: file.inputs.may_alias.clone(),
         domains: file.inputs.values.iter().map(holds).collect::<Result<_, _>>()?,
         tags: file.tags.clone(),

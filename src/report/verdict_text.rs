@@ -35,6 +35,7 @@ fn stopped(stop: Stop) -> &'static str {
         Stop::Trials => "the budget of trials ran out",
         Stop::Time => "the time for trials ran out",
         Stop::Bytes => "inputs of other sizes would take too many bytes",
+        Stop::Work => "the work of proofs by rules ran out (`judge.rules` in airlock.toml)",
         Stop::Rules => "rules make more calls equal than their budget has",
     }
 }

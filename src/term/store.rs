@@ -203,7 +203,11 @@ impl<K: Copy + Eq + Hash> Store<K> {
         if let Some(value) = self.values.get_mut(first.max(second).slot()) {
             value.exact = first.min(second);
         }
-        self.join(a, b);
+        // The term that the class does not keep is met again in the words of the class: `floor(x)` once it is `x`.
+        if let Some((hidden, owner)) = self.join(a, b).filter(|(hidden, _)| self.has_moved(hidden)) {
+            let term = self.canonical(hidden);
+            self.terms.entry(term).or_insert(owner);
+        }
     }
 
     /// Joins two classes, of which the terms were shown to be equal.
@@ -237,34 +241,33 @@ impl<K: Copy + Eq + Hash> Store<K> {
         at
     }
 
-    fn join(&mut self, a: ValueId, b: ValueId) {
+    /// Makes two classes one; returns the term, and whose it is, that the class does not keep.
+    fn join(&mut self, a: ValueId, b: ValueId) -> Option<(Term, ValueId)> {
         let (a, b) = (self.find(a), self.find(b));
         if a == b {
-            return;
+            return None;
         }
         // Terms above a settled class name it as it is: it stays the root.
         let (first, second) = (a.min(b), a.max(b));
         let keeps_second = self.is_settled(second) && !self.is_settled(first);
         let (root, child) = if keeps_second { (second, first) } else { (first, second) };
-        let Some(value) = self.values.get_mut(child.slot()) else { return };
+        let value = self.values.get_mut(child.slot())?;
         value.parent = root;
         let (term, key, owner) = (value.term.clone(), value.key, value.owner);
         let (settled, near) = (value.settled, value.near);
-        if let Some(value) = self.values.get_mut(root.slot()) {
-            // Whatever is below either was found: their terms are equal.
-            value.settled |= settled;
-            value.near |= near;
-            // What is an input stays one: it is not what it was found equal to, which may be made of it.
-            let is_leaf =
-                |t: &Option<Term>| t.as_ref().is_some_and(|t| matches!(*t.form, Form::Leaf(_) | Form::Input(_)));
-            if is_leaf(&term) && !is_leaf(&value.term) {
-                (value.term, value.key, value.owner) = (term, key.or(value.key), owner);
-            } else {
-                if value.term.is_none() && term.is_some() {
-                    (value.term, value.owner) = (term, owner);
-                }
-                value.key = value.key.or(key);
-            }
+        let value = self.values.get_mut(root.slot())?;
+        // Whatever is below either was found: their terms are equal.
+        value.settled |= settled;
+        value.near |= near;
+        // What is an input stays one: it is not what it was found equal to, which may be made of it.
+        let is_leaf = |t: &Option<Term>| t.as_ref().is_some_and(|t| matches!(*t.form, Form::Leaf(_) | Form::Input(_)));
+        let is_kept = is_leaf(&term) && !is_leaf(&value.term);
+        value.key = if is_kept { key.or(value.key) } else { value.key.or(key) };
+        if is_kept || value.term.is_none() && term.is_some() {
+            let hidden = std::mem::replace(&mut value.term, term);
+            hidden.zip(Some(std::mem::replace(&mut value.owner, owner)))
+        } else {
+            term.zip(Some(owner))
         }
     }
 

@@ -1,7 +1,7 @@
-//! What models hold beside their graphs: tensors, and the trees of arguments and results; what lifted constants are.
+//! What models hold beside their graphs: tensors, the trees of arguments and results, and guards; what lifted constants are.
 //!
 //! Promises: two models whose graphs are equal mean the same only if no tensor that both name differs, in type, content, or whose memory it shares,
-//! and both are called alike. A model without the content of a tensor says nothing of it, and one whose tree is a flat tuple nothing of trees: a
+//! both are called alike, and the second asks nothing more of its inputs. A model without the content of a tensor says nothing of it, and one whose tree is a flat tuple nothing of trees: a
 //! print has none. Leaves graphs to `judge`.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,6 +16,8 @@ use crate::verify::findings::Problem;
 use crate::verify::policy::Policy;
 use crate::verify::verdict::{Finding, Question, Verdict};
 
+/// How many characters of a guard are shown.
+const SHOWN: usize = 120;
 /// How many elements of lifted constants are kept for runs, all together.
 const KEPT: usize = 1 << 21;
 
@@ -39,7 +41,25 @@ pub fn unlike_models(before: &Model, after: &Model) -> Option<String> {
 }
 
 fn unlike(before: &Model, after: &Model) -> Option<Problem> {
-    unlike_trees(before, after).or_else(|| unlike_tensors(before, after))
+    let guarded = || unlike_guards(before, after);
+    unlike_trees(before, after).or_else(guarded).or_else(|| unlike_tensors(before, after))
+}
+
+/// What the loaded model asks of its inputs, as Python; nothing where nobody stated it.
+fn guards(model: &Model) -> Option<Vec<String>> {
+    let (_, json) = model.envelope.json.iter().find(|(name, _)| name == "guards_code")?;
+    Some(serde_json::from_str::<Option<Vec<String>>>(json.get()).ok()?.unwrap_or_default())
+}
+
+/// What the second model asks and the first one does not raises for inputs that the first one takes.
+fn unlike_guards(before: &Model, after: &Model) -> Option<Problem> {
+    let (old, new) = (guards(before)?, guards(after)?);
+    let more = new.into_iter().find(|guard| !old.contains(guard))?;
+    let shown: String = more.chars().take(SHOWN).collect();
+    Some(Problem::unknown(
+        Question::Form,
+        format!("the model asks for `{shown}` of its inputs, which it did not before"),
+    ))
 }
 
 /// How a program is called, as `torch.export` writes it.
@@ -321,6 +341,23 @@ mod tests {
         let verdict = judged(&ab, &ba);
         assert!(!verdict.accepted, "{verdict:?}");
         assert_eq!(verdict.reason, "results are in another tree: dicta, b before, dictb, a after");
+    }
+
+    #[test]
+    fn what_the_second_model_asks_of_its_inputs_the_first_one_asked() {
+        let guarded = |guards: &str| {
+            let mut model = seeded("c_k");
+            let json = serde_json::value::RawValue::from_string(guards.into()).unwrap();
+            model.envelope.json.push(("guards_code".into(), json));
+            model
+        };
+        let (none, both, one) = (guarded("[]"), guarded(r#"["a > 1", "b > 1"]"#), guarded(r#"["b > 1"]"#));
+        assert!(judged(&both, &both).accepted && judged(&both, &one).accepted && judged(&both, &none).accepted);
+        assert!(judged(&seeded("c_k"), &both).accepted, "a print states no guards");
+        for before in [&none, &one] {
+            let verdict = judged(before, &both);
+            assert!(!verdict.accepted && verdict.reason.contains("asks for `a > 1`"), "{verdict:?}");
+        }
     }
 
     #[test]

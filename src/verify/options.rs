@@ -163,7 +163,7 @@ pub struct Budget {
     pub region: usize,
     /// Work of one proof by rules: expressions made and compared.
     pub work: usize,
-    /// Work of all of them.
+    /// Work of all of them until something is shown; eight times that in all.
     pub rules: usize,
     /// Places where graphs part that are tried by rules.
     pub differences: usize,

@@ -156,6 +156,8 @@ pub enum Stop {
     Time,
     /// Inputs of some sizes would have taken more bytes than the budget has.
     Bytes,
+    /// The work of proofs by rules ran out.
+    Work,
     /// The user's rules made more things equal than their budget has.
     Rules,
 }

@@ -260,6 +260,16 @@ fn a_signature_that_does_not_fit_is_refused() {
 }
 
 #[test]
+fn an_output_spec_of_another_value_than_the_graphs_is_refused() {
+    let spec = |name: &str| format!("{{\"user_output\": {{\"arg\": {{\"as_tensor\": {{\"name\": \"{name}\"}}}}}}}}");
+    let error = json_error(&spec("add"), &spec("sub"));
+    says(&error, &["output spec 0: expected `add`, the graph's output there, found `sub`"]);
+    let three = "{\"user_output\": {\"arg\": {\"as_int\": 3}}}";
+    let error = error_of("nested_io", "model.json", |json| json.replace(three, &three.replace('3', "4")));
+    says(&error, &["output spec 4: expected 3, the graph's output there, found 4"]);
+}
+
+#[test]
 fn a_compressed_entry_cannot_blow_up_memory() {
     let mut all = entries("add_rms_norm");
     all.iter_mut().find(|(n, _)| n.ends_with("weight_0")).unwrap().1 = vec![0; 200 << 20];

@@ -517,29 +517,48 @@ pub(super) enum InputSpec<'a> {
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum OutputSpec<'a> {
-    UserOutput {},
-    LossOutput {},
+    UserOutput {
+        #[serde(borrow)]
+        arg: Argument<'a>,
+    },
+    LossOutput {
+        #[serde(borrow)]
+        arg: Named<'a>,
+    },
     BufferMutation {
+        #[serde(borrow)]
+        arg: Named<'a>,
         #[serde(borrow)]
         buffer_name: Text<'a>,
     },
     ParameterMutation {
         #[serde(borrow)]
+        arg: Named<'a>,
+        #[serde(borrow)]
         parameter_name: Text<'a>,
     },
     GradientToParameter {
+        #[serde(borrow)]
+        arg: Named<'a>,
         #[serde(borrow)]
         parameter_name: Text<'a>,
     },
     GradientToUserInput {
         #[serde(borrow)]
+        arg: Named<'a>,
+        #[serde(borrow)]
         user_input_name: Text<'a>,
     },
     UserInputMutation {
         #[serde(borrow)]
+        arg: Named<'a>,
+        #[serde(borrow)]
         user_input_name: Text<'a>,
     },
-    Token {},
+    Token {
+        #[serde(borrow)]
+        arg: Named<'a>,
+    },
 }
 
 /// `model_weights_config.json` and `model_constants_config.json`.

@@ -17,6 +17,9 @@ pub(super) fn read(program: &schema::GraphModule<'_>) -> Result<Signature, Probl
     for (place, (spec, value)) in json.input_specs.iter().zip(&program.graph.inputs).enumerate() {
         same_name(place, spec_name(spec), value)?;
     }
+    for (place, (spec, value)) in json.output_specs.iter().zip(&program.graph.outputs).enumerate() {
+        same_output(place, spec, value)?;
+    }
     Ok(Signature { inputs, outputs: json.output_specs.iter().map(output).collect() })
 }
 
@@ -30,6 +33,45 @@ fn same_name(place: usize, spec: Option<&str>, value: &Argument<'_>) -> Result<(
         expected: format!("`{value}`, the graph's input there"),
         found: format!("`{spec}`"),
     })
+}
+
+/// Holds that an output spec is of the graph's output: one value, or one constant.
+fn same_output(place: usize, spec: &schema::OutputSpec<'_>, value: &Argument<'_>) -> Result<(), Problem> {
+    use schema::OutputSpec::*;
+    let said = match spec {
+        UserOutput { arg } => word(arg),
+        LossOutput { arg }
+        | BufferMutation { arg, .. }
+        | ParameterMutation { arg, .. }
+        | GradientToParameter { arg, .. }
+        | GradientToUserInput { arg, .. }
+        | UserInputMutation { arg, .. }
+        | Token { arg } => named(&arg.name),
+    };
+    if said == word(value) {
+        return Ok(());
+    }
+    Err(Problem::Unexpected {
+        place: format!("output spec {place}"),
+        expected: format!("{}, the graph's output there", word(value)),
+        found: said,
+    })
+}
+
+fn named(name: &str) -> String {
+    format!("`{name}`")
+}
+
+/// What an output is, as a word: a value by its name, a constant by itself.
+fn word(argument: &Argument<'_>) -> String {
+    match argument {
+        Argument::Int(v) | Argument::Sym(SymArgument::Int(v)) => v.to_string(),
+        Argument::Float(v) => format!("{v:?}"),
+        Argument::Bool(v) => v.to_string(),
+        Argument::String(v) => format!("{v:?}"),
+        Argument::None => "None".to_string(),
+        other => argument_name(other).map_or_else(|| "another kind of argument".to_string(), named),
+    }
 }
 
 fn argument_name<'a>(argument: &'a Argument<'_>) -> Option<&'a str> {
@@ -81,22 +123,22 @@ fn input(place: usize, spec: &schema::InputSpec<'_>) -> Result<InputSpec, Proble
 
 fn output(spec: &schema::OutputSpec<'_>) -> OutputSpec {
     let (kind, target) = match spec {
-        schema::OutputSpec::UserOutput {} => (OutputKind::UserOutput, None),
-        schema::OutputSpec::LossOutput {} => (OutputKind::LossOutput, None),
-        schema::OutputSpec::BufferMutation { buffer_name } => (OutputKind::BufferMutation, Some(buffer_name)),
-        schema::OutputSpec::ParameterMutation { parameter_name } => {
+        schema::OutputSpec::UserOutput { .. } => (OutputKind::UserOutput, None),
+        schema::OutputSpec::LossOutput { .. } => (OutputKind::LossOutput, None),
+        schema::OutputSpec::BufferMutation { buffer_name, .. } => (OutputKind::BufferMutation, Some(buffer_name)),
+        schema::OutputSpec::ParameterMutation { parameter_name, .. } => {
             (OutputKind::ParameterMutation, Some(parameter_name))
         }
-        schema::OutputSpec::GradientToParameter { parameter_name } => {
+        schema::OutputSpec::GradientToParameter { parameter_name, .. } => {
             (OutputKind::GradientToParameter, Some(parameter_name))
         }
-        schema::OutputSpec::GradientToUserInput { user_input_name } => {
+        schema::OutputSpec::GradientToUserInput { user_input_name, .. } => {
             (OutputKind::GradientToUserInput, Some(user_input_name))
         }
-        schema::OutputSpec::UserInputMutation { user_input_name } => {
+        schema::OutputSpec::UserInputMutation { user_input_name, .. } => {
             (OutputKind::UserInputMutation, Some(user_input_name))
         }
-        schema::OutputSpec::Token {} => (OutputKind::Token, None),
+        schema::OutputSpec::Token { .. } => (OutputKind::Token, None),
     };
     OutputSpec { kind, target: target.map(|t| Box::from(&**t)) }
 }

@@ -2,7 +2,7 @@
 //!
 //! ## What it says
 //! Among integers `a <= b` is not `b < a`, `a == b` is `a - b == 0` (wrapping around), a number equals itself; none is less than itself, a NaN neither. Conversions that lose nothing keep order
-//! and equality, as do those to fewer bits of integers that these hold. Of two floats one is less, or both are equal, or one is greater, or one is NaN: what is known of some comparisons says others. `-x < c` is `-c < x`; `|x| < c` is `-c < x` and `x < c`, and `|x| == c`, above 0, is `x == -c` or `x == c`; `x * c == 0`, of a magnitude of `c` of at least 1 and finite in f32, is `x == 0`; `max(x, c) <= d` is `x <= d` where `c <= d`, else false. Over the reals `0 < x - c` is `c < x`. Comparisons of indices are arithmetic. A count of truths, or of products of truths, is above 0 where any is true, and that of all where none is false. The greater one of two is one of them where the other is not above it, and what is bounded by numbers is itself between them. The bits of a float, without that of its sign, are in the order of magnitudes up to the infinite one, and beyond that of NaN alone; where it is never 0, that of its sign tells whether it is less. A truth as a number is 0 where it is false. A product of integers that surely does not wrap around is 0 where any of them is.
+//! and equality, as do those to fewer bits of integers that these hold. Of two floats one is less, or both are equal, or one is greater, or one is NaN: what is known of some comparisons says others. `-x < c` is `-c < x`; `|x| < c` is `-c < x` and `x < c`, and `|x| == c`, above 0, is `x == -c` or `x == c`; `x * c == 0`, of a magnitude of `c` of at least 1 and finite in f32, is `x == 0`; `x * c < d`, of a power of two `c`, is `x < d / c` where neither number is as small as what has not all of its places; `max(x, c) <= d` is `x <= d` where `c <= d`, else false. Over the reals `0 < x - c` is `c < x`. Comparisons of indices are arithmetic. A count of truths, or of products of truths, is above 0 where any is true, and that of all where none is false. The greater one of two is one of them where the other is not above it, and what is bounded by numbers is itself between them. The bits of a float, without that of its sign, are in the order of magnitudes up to the infinite one, and beyond that of NaN alone; where it is never 0, that of its sign tells whether it is less. A truth as a number is 0 where it is false. A product of integers that surely does not wrap around is 0 where any of them is.
 //!
 //! ## When it is wrong
 //! Of bits below those of the smallest number that has all of its places nothing is said: a comparison of such floats may take them for 0. The bit of the sign of -0.0 is set, and -0.0 is not less than 0. `c <= max(x, c)` is false where `x` is NaN: of such nothing is said. With NaN `a <= b` is not the opposite of `b < a`, and `x == x` is false. Among floats `a == b` is no statement of `a - b` (inf - inf). `a < b` is
@@ -14,6 +14,9 @@ use crate::rules::element::cast::loses_nothing;
 use crate::rules::element::index::IndexId;
 use crate::rules::element::make::{ends, width};
 use crate::sym::Dim;
+
+/// How many places of an f64 stand behind its leading one.
+const PLACES: u32 = 52;
 
 impl Elements {
     /// A magnitude is less than a number where what has it lies between that and its opposite: bit by bit.
@@ -64,6 +67,38 @@ impl Elements {
             }
         }
         Some(None)
+    }
+
+    /// A multiple by a power of two is less than a number where the float is less than that number divided by it: nothing is rounded in between.
+    fn scaled_compared(&mut self, op: Op, a: ExprId, b: ExprId) -> Option<Option<ExprId>> {
+        let dtype = self.dtype(a)?;
+        let is_power = |v: &f64| v.is_normal() && v.to_bits().trailing_zeros() >= PLACES;
+        let scaled = |e: &Self, x: ExprId| match e.op_of(x) {
+            Some((Op::Mul, [p, q])) => match (e.float(*p), e.float(*q)) {
+                (None, Some(k)) if is_power(&k) => Some((*p, k)),
+                (Some(k), None) if is_power(&k) => Some((*q, k)),
+                _ => None,
+            },
+            _ => None,
+        };
+        let (x, k, v, first) = match (scaled(self, a), self.float(b), self.float(a), scaled(self, b)) {
+            (Some((x, k)), Some(v), ..) => (x, k, v, true),
+            (.., Some(v), Some((x, k))) => (x, k, v, false),
+            _ => return Some(None),
+        };
+        let Some((least, _)) = bits_of_ends(dtype) else { return Some(None) };
+        // Below the least number that has all of its places a product is rounded.
+        let holds = |v: f64| float_of_bits(dtype, least).is_some_and(|least| v.abs() >= 4.0 * least && v.is_finite());
+        let at = v / k;
+        let bound = self.rounded(dtype, at)?;
+        // Over the reals where a function bends is told by what is compared.
+        let is_exact = self.exact && holds(v) && holds(at) || v == 0.0 && (k.abs() >= 1.0 || !self.exact);
+        if !is_exact || self.float(bound) != Some(at) {
+            return Some(None);
+        }
+        self.by("compare-product");
+        let (low, high) = if first == (k > 0.0) { (x, bound) } else { (bound, x) };
+        self.compared(op, low, high).map(Some)
     }
 
     /// The greater of two of which one is a number is not above another number that is at least that, where the other is not; the lesser of two likewise.
@@ -251,6 +286,9 @@ impl Elements {
             return Some(both);
         }
         if let Some(inner) = self.is_nothing_where(op, a, b)? {
+            return Some(inner);
+        }
+        if let Some(inner) = self.scaled_compared(op, a, b)? {
             return Some(inner);
         }
         let (a, b) = if op == Op::Eq { (a.min(b), a.max(b)) } else { (a, b) };

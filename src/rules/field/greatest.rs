@@ -137,6 +137,20 @@ impl Field<'_> {
         Some(None)
     }
 
+    /// Returns a multiple of one exponential as its number and the exponent.
+    fn as_exponential(&mut self, p: &Poly) -> Option<Option<(f64, Poly)>> {
+        let [term] = p.terms.as_slice() else { return Some(None) };
+        if !term.binders.is_empty() || term.factors.is_empty() {
+            return Some(None);
+        }
+        let mut exponent = Poly::default();
+        for (atom, by) in term.factors.clone() {
+            let Atom::Call(Function::Exp, kids) = &atom else { return Some(None) };
+            exponent = self.plus(&exponent, kids.first()?, f64::from(by))?;
+        }
+        Some(Some((term.number, exponent)))
+    }
+
     /// The greatest of exponentials is that of the greatest exponent; of opposites of such it is that of the least.
     fn greatest_of_exponentials(&mut self, all: &[Rc<Poly>]) -> Option<Option<Poly>> {
         let (mut exponents, mut sign, mut any) = (Vec::new(), None, false);
@@ -220,6 +234,14 @@ impl Field<'_> {
         if let Some((function, _, inner, number)) = Self::rounded(&within) {
             let most = self.most(&inner, binders)?;
             let found = Self::call(function, vec![Rc::new(most)])?;
+            return self.plus(&beside, &found, number);
+        }
+        if let Some((number, exponent)) = self.as_exponential(&within)? {
+            let sign = number.signum();
+            let exponent = self.plus(&Poly::default(), &exponent, sign)?;
+            let most = self.most(&exponent, binders)?;
+            let most = self.plus(&Poly::default(), &most, sign)?;
+            let found = self.exp(&most)?;
             return self.plus(&beside, &found, number);
         }
         let greatest = match within.terms.as_slice() {

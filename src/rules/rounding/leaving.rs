@@ -195,7 +195,15 @@ impl<'w> Ways<'w> {
         let is_bound = |id: ExprId| names.get(&id).is_some_and(|levels| !levels.is_empty());
         // Places over which one sum runs are two, of sums within sums they are more.
         let inner = |id: &ExprId| e.is_reduction(*id) && is_bound(*id);
-        let many = |id: &ExprId| names.get(id).is_some_and(|levels| levels.len() > 1);
+        let sums: Vec<_> = order.iter().filter_map(|id| bound_by(e, *id)).collect();
+        let of_one_sum = |levels: &[(u32, f64)]| {
+            sums.iter().all(|sum| {
+                let mut within = levels.iter().map(|(level, _)| sum.contains(level));
+                let first = within.next();
+                within.all(|one| Some(one) == first)
+            })
+        };
+        let many = |id: &ExprId| names.get(id).is_some_and(|levels| !of_one_sum(levels));
         if own.len() > ATOMS || made.iter().any(inner) || own.iter().any(many) {
             return Some(None);
         }
@@ -332,6 +340,12 @@ impl<'w> Ways<'w> {
         let finite = kinds & signs(range.low, range.high);
         if finite == 0 { kinds } else { kinds & !FINITE | finite }
     }
+}
+
+/// Which dimensions an element reduces.
+fn bound_by(e: &Elements, id: ExprId) -> Option<std::ops::Range<u32>> {
+    let Form::Reduce(_, level, sizes) = &e.expr(id)?.form else { return None };
+    Some(*level..level.saturating_add(u32::try_from(sizes.len()).ok()?))
 }
 
 fn is_sum(expr: &Expr) -> bool {

@@ -21,6 +21,12 @@ pub enum Regime {
     Faint(u64),
     /// Close together, at the end of the working range.
     Offset(u64),
+    /// As [`Regime::Offset`], at the other end of the working range.
+    Below,
+    /// The same at both ends: inputs of even number at one, of odd number at the other; which one is which.
+    Apart(bool),
+    /// Close together in the middle of the working range, where what saturates almost does.
+    Middle,
     /// As [`Regime::Offset`], but for this input, which is ordinary: what is far and what is near in one sum.
     Beside(usize),
     /// The same for the products of any two: around the root of that number.
@@ -264,14 +270,25 @@ pub fn values(regime: &Regime, wanted: Wanted<'_>, shift: u64) -> Values {
     Values::Floats(all)
 }
 
-/// Whether an input's values lie close together.
+/// Whether an input's values lie close together at an end of the working range.
 fn are_near(regime: &Regime, wanted: Wanted<'_>) -> bool {
     match regime {
-        Regime::Offset(_) => true,
+        Regime::Offset(_) | Regime::Below | Regime::Apart(_) => true,
         Regime::Beside(ordinary) => *ordinary != wanted.number,
         Regime::Alone { input, .. } => *input == wanted.number,
         _ => false,
     }
+}
+
+/// At which end of the working range an input's values lie close together.
+fn end(regime: &Regime, wanted: Wanted<'_>) -> f64 {
+    let lies_below = match regime {
+        Regime::Below => true,
+        Regime::Apart(odd) => wanted.number.is_multiple_of(2) != *odd,
+        _ => false,
+    };
+    let working = if wanted.narrow { 32.0 } else { 1024.0 };
+    if lies_below { -working } else { working }
 }
 
 /// What changes nothing, and what lies close together at the end of a domain that the end of the working range is no part of.
@@ -299,7 +316,7 @@ fn seed(regime: &Regime) -> u64 {
         Normal(s) | Large(s) | Small(s) | Faint(s) | Offset(s) | Halves(s) | Equal(s) | Integers(s) | Row(s)
         | Special(s) | Huge(s) => *s,
         Masks(on) => 5_u64.saturating_add(u64::from(*on)),
-        Beside(_) | Roots | Alone { .. } => 1,
+        Below | Apart(_) | Middle | Beside(_) | Roots | Alone { .. } => 1,
         Ramp | Fill(_) | Nan { .. } | Given | Transparent(_) => 0,
     }
 }
@@ -371,8 +388,11 @@ fn float(regime: &Regime, wanted: Wanted<'_>, draw: Draw, i: usize) -> f64 {
         Regime::Large(_) => draw.normal(i) * (working / 3.0),
         Regime::Small(_) => draw.normal(i) * 1e-3,
         Regime::Faint(_) => draw.normal(i) * if wanted.on_the_way { 1e-3 } else { 1.0 },
-        _ if are_near(regime, wanted) => working + draw.normal(i),
-        Regime::Offset(_) | Regime::Beside(_) | Regime::Alone { .. } => draw.normal(i),
+        _ if are_near(regime, wanted) => end(regime, wanted) + draw.normal(i),
+        Regime::Offset(_) | Regime::Below | Regime::Apart(_) | Regime::Beside(_) | Regime::Alone { .. } => {
+            draw.normal(i)
+        }
+        Regime::Middle => 4.0 + draw.normal(i) / 8.0,
         Regime::Roots => working.sqrt() + draw.normal(i) / (2.0 * working.sqrt()),
         Regime::Halves(_) => (draw.uniform(i) * 16.0 - 8.0).floor() / 2.0,
         Regime::Equal(_) => draw.one(i, &[0.5, 2.0]),
@@ -529,6 +549,14 @@ mod tests {
             all.dedup();
             assert!(all.len() == 24 && all.iter().all(|v| (0..=30).contains(v)), "{regime:?}");
         }
+    }
+
+    #[test]
+    fn what_lies_close_together_does_so_at_either_end_or_in_the_middle() {
+        let lies = |regime: &Regime, at: f64| floats(regime, &Domain::Any).iter().all(|v| (v - at).abs() < 6.5);
+        assert!(lies(&Regime::Offset(1), 1024.0) && lies(&Regime::Below, -1024.0) && lies(&Regime::Middle, 4.0));
+        // The input has number 0.
+        assert!(lies(&Regime::Apart(true), 1024.0) && lies(&Regime::Apart(false), -1024.0));
     }
 
     #[test]

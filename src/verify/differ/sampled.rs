@@ -14,7 +14,7 @@ use crate::graph::{BodyId, Dtype, Graph, NodeId, NodeKind, View};
 use crate::ops::Registry;
 use crate::rules::element::arena::{Fold, Op};
 use crate::rules::rounding::flushed;
-use crate::rules::table::{Meaning, meaning};
+use crate::rules::table::{Meaning, Real, meaning, real};
 use crate::verify::differ::INDEX_LIMITS;
 use crate::verify::differ::error::Ground;
 use crate::verify::differ::lab::{Lab, singles};
@@ -28,7 +28,7 @@ use crate::verify::differ::vanishing::vanishing;
 /// On how many inputs beside those that show it the first program is run before its rounding is called better.
 const BESIDE: u64 = 4;
 /// On how many inputs it is asked.
-const INPUTS: usize = 24;
+const INPUTS: usize = 28;
 /// On how many it is asked where f64 is f32: no differing run has looked at rounding there before.
 const SINGLE_INPUTS: usize = 96;
 /// How many inputs are, in turn, the one that is ordinary where others lie close together, and the one that lies close together where others are idle.
@@ -216,13 +216,36 @@ fn in_turn(subject: &Subject<'_>) -> Vec<Regime> {
     let drawn = |(k, i): (usize, &Input)| (number(&i.kind) && !stated(&i.domain)).then_some(k);
     let all: Vec<usize> = subject.inputs.iter().enumerate().filter_map(drawn).take(IN_TURN).collect();
     if all.len() < 2 {
-        return Vec::new();
+        return vec![Regime::Below, Regime::Middle];
     }
     let alone = |input: usize| [Idle::Zero, Idle::One, Idle::Diagonal].map(|others| Regime::Alone { input, others });
     // Sums and differences may stand in another order: where some of them cancel is where another order loses.
     let sums = [subject.before, subject.after].iter().all(|graph| only_sums(subject.registry, graph));
-    let beside = all.iter().map(|k| Regime::Beside(*k)).filter(|_| !sums);
-    beside.chain(all.iter().flat_map(|k| alone(*k))).collect()
+    // What only one of both chooses may lie at the other end than what it meets.
+    let chooses = choices(subject.registry, subject.before) != choices(subject.registry, subject.after);
+    let apart = [Regime::Apart(false), Regime::Apart(true)].into_iter().filter(|_| chooses);
+    let beside = apart.chain(all.iter().map(|k| Regime::Beside(*k))).filter(|_| !sums);
+    let near = [Regime::Below, Regime::Middle].into_iter().chain(beside);
+    near.chain(all.iter().flat_map(|k| alone(*k))).collect()
+}
+
+/// How many calls of a program take one of some values.
+fn choices(registry: &Registry, graph: &Graph) -> usize {
+    let calls = graph.nodes(BodyId::ROOT).filter_map(|node| registry.operator_of(graph, node));
+    let takes_one = |target: &str| {
+        let chosen = matches!(
+            meaning(target),
+            Some(
+                Meaning::Clamp
+                    | Meaning::Bound(_)
+                    | Meaning::Where
+                    | Meaning::Fold(_)
+                    | Meaning::Binary(Op::Max | Op::Min)
+            )
+        );
+        chosen || real(target) == Some(Real::Relu)
+    };
+    calls.filter(|operator| takes_one(&operator.target)).count()
 }
 
 /// Whether a program does nothing but sum, subtract and move what it is given.
@@ -264,8 +287,8 @@ fn tells(regime: &Regime) -> u8 {
         Regime::Offset(1) => 0,
         Regime::Normal(1) => 1,
         Regime::Small(_) => 2,
-        Regime::Roots => 3,
-        Regime::Beside(_) => 4,
+        Regime::Roots | Regime::Below | Regime::Middle => 3,
+        Regime::Apart(_) | Regime::Beside(_) => 4,
         Regime::Alone { .. } => MUST,
         Regime::Large(_) => 6,
         Regime::Ramp | Regime::Normal(_) | Regime::Offset(_) | Regime::Halves(_) => 7,

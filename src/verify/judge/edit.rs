@@ -232,7 +232,8 @@ fn finish(
     let mut verdict = findings.verdict();
     verdict.quantum = c.rules.reals.quantum;
     verdict.terms = f.store.terms_hashed();
-    verdict.stopped = c.is_exhausted().then_some(Stop::Pairs);
+    let out_of_work = !verdict.open.is_empty() && c.rules.spent >= f.budget.rules;
+    verdict.stopped = c.is_exhausted().then_some(Stop::Pairs).or(out_of_work.then_some(Stop::Work));
     // What rounding does is sampled, too, and what is checked is run, before it is taken.
     verdict.accepted = !differ::is_run(&verdict) && options.policy.accepts(&verdict);
     verdict.ms = start.elapsed().as_secs_f64() * 1e3;

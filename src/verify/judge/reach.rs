@@ -20,6 +20,7 @@ use crate::verify::effects::trace::Effect;
 use crate::verify::findings::Findings;
 use crate::verify::form::outputs::{compare_attributes, compare_finals, compare_outputs, same_part};
 use crate::verify::form::strides::compare_strides;
+use crate::verify::functional::key::Aspect;
 use crate::verify::functional::values::{Functional, Shared};
 use crate::verify::judge::edit::{compare_effect, compare_giving_assertion};
 use crate::verify::judge::obligation::{Obligation, Owed};
@@ -114,7 +115,9 @@ fn compare(f: &mut Functional<'_>, c: &mut Congruence, node: NodeId, reach: &mut
         // A rule may show equal what lies elsewhere in one memory.
         equal = same_memory
             && widen::equal(f, c, a, b)
-            && lies_alike(f, c, *place)
+            && lies_alike(f, c, *place, Aspect::Layout)
+            // The copy of a value to the input in whose memory it lies asks for all strides.
+            && (!lies_in_copied_input(f, *place) || lies_alike(f, c, *place, Aspect::Exact))
             && (homes.0 == *place || same_part(f, c, *place, *place));
     }
     let contents = same_contents(f, c, node);
@@ -142,12 +145,22 @@ fn compare(f: &mut Functional<'_>, c: &mut Congruence, node: NodeId, reach: &mut
 }
 
 /// Returns whether a value lies alike on both sides: what it shares, and what its users ask, may depend on it.
-fn lies_alike(f: &mut Functional<'_>, c: &mut Congruence, place: Place) -> bool {
+fn lies_alike(f: &mut Functional<'_>, c: &mut Congruence, place: Place, aspect: Aspect) -> bool {
     if f.before.storages.type_of(place).as_tensor().is_none() {
         return true;
     }
-    let (a, b) = (f.layout(Side::Before, place), f.layout(Side::After, place));
+    let (a, b) = (f.layout_as(Side::Before, place, aspect), f.layout_as(Side::After, place, aspect));
     c.equal(f, a, b)
+}
+
+/// Returns whether a value may lie in memory of an input to which the signature copies something.
+fn lies_in_copied_input(f: &mut Functional<'_>, place: Place) -> bool {
+    let inputs: Vec<Place> = f.before.storages.finals().iter().map(|(input, _, _)| *input).collect();
+    if inputs.is_empty() {
+        return false;
+    }
+    let origins = f.before.storages.group(place).origins.clone();
+    inputs.into_iter().any(|input| origins.contains(&f.before.storages.origin(input)))
 }
 
 /// Returns whether a node leaves the same content in everything that it writes.

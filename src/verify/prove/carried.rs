@@ -9,7 +9,8 @@ use crate::analysis::call::{draws, writes};
 use crate::analysis::{Place, Stamp, places_of};
 use crate::graph::{Arg, BodyId, Dtype, NodeId, NodeKind, ValueType, View};
 use crate::ops::{Bound, CallSite, Operator, Total};
-use crate::rules::table::hides_nan;
+use crate::rules::element::arena::Op;
+use crate::rules::table::{Meaning, Real, hides_nan, meaning, real as real_function};
 use crate::term::store::ValueId;
 use crate::term::term::Side;
 use crate::verify::functional::key::Aspect;
@@ -184,10 +185,39 @@ fn is_step(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
     tells_no_real && operator.effects.is_pure() && total && !takes_bodies && settled
 }
 
+/// From where on `log(1 + exp(x))` is `x` in floats of 24 places.
+const JOINED: f64 = 20.0;
+
+/// Whether a comparison chooses, beyond a number, nothing but what the other choice comes to there: `where(x > 20, x, log1p(exp(x)))`.
+fn chooses_what_joins(f: &Functional<'_>, side: Side, node: NodeId) -> bool {
+    let view = f.view(side);
+    let [Arg::Node(x), bound] = view.args(node) else { return false };
+    let is_beyond = match bound {
+        Arg::Int(v) => f64::from(i32::try_from(*v).unwrap_or(0)) >= JOINED,
+        Arg::Float(v) => *v >= JOINED,
+        _ => false,
+    };
+    let holds_it = view.ty(*x).as_tensor().is_some_and(|t| matches!(t.dtype, Dtype::F32 | Dtype::Bf16));
+    let function = |n: NodeId, which: Real| match view.args(n) {
+        [Arg::Node(of)] if real_function(view.target(n)) == Some(which) => Some(*of),
+        _ => None,
+    };
+    let joins = |user: NodeId| match view.args(user) {
+        [Arg::Node(truth), Arg::Node(a), Arg::Node(b)] if meaning(view.target(user)) == Some(Meaning::Where) => {
+            let grown = function(*b, Real::Log1p).and_then(|of| function(of, Real::Exp));
+            (*truth, *a, grown) == (node, *x, Some(*x))
+        }
+        _ => false,
+    };
+    let asks = meaning(view.target(node)) == Some(Meaning::Compare(Op::Lt, true, false));
+    is_beyond && holds_it && asks && view.users_in_order(node).into_iter().all(joins)
+}
+
 fn takes_reals(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
     let view = f.view(side);
     match view.kind(node) {
         NodeKind::Output | NodeKind::Placeholder | NodeKind::GetAttr => return true,
+        NodeKind::Call if chooses_what_joins(f, side, node) => return true,
         NodeKind::Call => {}
     }
     if crate::analysis::getitem_of(view, node).is_some() {

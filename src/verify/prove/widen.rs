@@ -24,11 +24,25 @@ use crate::verify::prove::sweep;
 pub struct Rules {
     /// Names of the rules by which values were shown equal.
     pub names: Names,
-    /// Work that was done.
+    /// Work that was done since they showed something.
     pub spent: usize,
+    /// Work that was done before.
+    past: usize,
     /// What is equal over the reals only.
     pub reals: Reals,
 }
+
+impl Rules {
+    /// What was shown earns the work of the next: a graph in which much was edited is not one in which one thing is sought for long.
+    fn refill(&mut self, budget: usize) {
+        if self.past < budget.saturating_mul(REFILLS) {
+            self.past = self.past.saturating_add(std::mem::take(&mut self.spent));
+        }
+    }
+}
+
+/// How often the work of a run may be done in all, as long as something is shown.
+const REFILLS: usize = 8;
 
 /// Returns whether two values are shown to be equal, over the reals at least.
 pub fn equal(f: &mut Functional<'_>, c: &mut Congruence, a: ValueId, b: ValueId) -> bool {
@@ -211,6 +225,7 @@ pub(in crate::verify) fn show(
     c.rules.spent = c.rules.spent.saturating_add(used);
     let Some(names) = shown else { return false };
     c.rules.names.extend(names);
+    c.rules.refill(f.budget.rules);
     if let (Proof::Record(steps), Some((one, other))) = (&mut c.proof, named) {
         steps.push(Step { level, one, other });
     }

@@ -7,12 +7,14 @@
 //! Promises: what is shown is all that is returned, and what inputs hold at the end. Leaves aside, with the reason, graphs of which the walk does not
 //! know what they write: inputs that may be one memory, calls that nobody described, bodies.
 
+use std::collections::HashMap;
 use std::fmt;
 
 use super::shown;
+use crate::analysis::getitem_of;
 use crate::certificate::{Position, Step, Version};
 use crate::functionalize::{self, Functionalized, Kept, functionalize_fully};
-use crate::graph::{BodyId, Graph, NodeKind, View};
+use crate::graph::{BodyId, Graph, NodeId, NodeKind, ValueType, View};
 use crate::ops::Registry;
 use crate::term::term::Side;
 use crate::verify::findings::{Findings, Problem};
@@ -65,11 +67,12 @@ pub(super) fn again(
     }
     let mut findings = Findings::default();
     let (before, after) = comparable(before, after, registry, &mut findings);
+    let items = [items_of(&before), items_of(&after)];
     let [before, after] = match [&before, &after].map(|graph| without_writes(graph, registry)) {
         [Ok(before), Ok(after)] => [before, after],
         [Err(kept), _] | [_, Err(kept)] => return Again::Kept(kept.to_string()),
     };
-    let steps: Vec<Step> = steps.iter().filter_map(|step| moved(step, [&before, &after])).collect();
+    let steps: Vec<Step> = steps.iter().filter_map(|step| moved(step, [&before, &after], &items)).collect();
     let (before, after) = comparable(&before.graph, &after.graph, registry, &mut findings);
     let options = JudgeOptions { given: None, ..options.clone() };
     let mut begin = |f: &mut Functional<'_>, c: &mut Congruence| {
@@ -94,25 +97,50 @@ fn without_writes(graph: &Graph, registry: &Registry) -> Result<Functionalized, 
     if graph.bodies().count() > 1 {
         return Err(kept("graph", "it has bodies, of which the walk does not know what they write"));
     }
-    let is_known =
-        |n| graph.kind(n) != NodeKind::Call || registry.operator_of(graph, n).is_some_and(|o| !o.effects.opaque);
-    match graph.nodes(BodyId::ROOT).find(|n| !is_known(*n)) {
-        Some(node) => Err(kept(graph.name(node), "nobody described what it writes")),
+    let calls = || graph.nodes(BodyId::ROOT).filter(|n| graph.kind(*n) == NodeKind::Call);
+    let operator = |n| registry.operator_of(graph, n);
+    if let Some(node) = calls().find(|n| operator(*n).is_none_or(|o| o.effects.opaque)) {
+        return Err(kept(graph.name(node), "nobody described what it writes"));
+    }
+    // What is copied lies in memory of its own.
+    let is_asked = |n: NodeId| !matches!(graph.ty(n), ValueType::None | ValueType::Tensor(_));
+    let asks_how_it_lies = |n: &NodeId| is_asked(*n) && operator(*n).is_some_and(|o| o.facts.sees_layout);
+    match calls().find(asks_how_it_lies) {
+        Some(node) => Err(kept(graph.name(node), "it asks how a tensor lies, and without writes they lie otherwise")),
         None => functionalize_fully(graph, registry),
     }
 }
 
+/// The names of the nodes that take one of several results, by the name of the call and which of them.
+type Items = HashMap<(Box<str>, u32), Vec<Box<str>>>;
+
+fn items_of(graph: &Graph) -> Items {
+    let mut items = Items::default();
+    for node in graph.nodes(BodyId::ROOT) {
+        if let Some((of, item)) = getitem_of(graph, node) {
+            items.entry((graph.name(of).into(), item)).or_default().push(graph.name(node).into());
+        }
+    }
+    items
+}
+
 /// The step as one of graphs without writes; nothing where it is of what these have no value for, as the layout of what was written.
-fn moved(step: &Step, sides: [&Functionalized; 2]) -> Option<Step> {
-    let [before, after] = sides;
+fn moved(step: &Step, sides: [&Functionalized; 2], items: &[Items; 2]) -> Option<Step> {
+    let ([before, after], [items_before, items_after]) = (sides, items);
     let position = |p: &Position| {
-        let taken = if p.graph == "before" { before } else { after };
+        let (taken, items) = if p.graph == "before" { (before, items_before) } else { (after, items_after) };
         let writer = match &p.version {
             Version::WrittenBy(writer) => writer,
             Version::Born => &p.node,
             Version::FinalOutput(_) => return Some(p.clone()),
         };
         let held = |node: &str| taken.versions.get(&(Box::from(node), Box::from(&**writer)));
+        // One of several results is written under the name of a node that takes it.
+        if let Some(item) = p.result.filter(|_| p.of == "value" && p.version != Version::Born) {
+            let node = items.get(&(Box::from(&*p.node), item))?.iter().find_map(|node| held(node))?;
+            let node = taken.graph.name(*node).into();
+            return Some(Position { node, result: None, version: Version::Born, ..p.clone() });
+        }
         let other = taken.given.get(&*p.node);
         match held(&p.node).or_else(|| held(other?)) {
             Some(node) if p.of == "value" => {
@@ -194,6 +222,30 @@ mod tests {
         assert_eq!(again(&right), Again::Shown);
         let wrong = program(&after.replace("neg.default(m)", "abs.default(m)"));
         assert!(matches!(again(&wrong), Again::Unshown(_)));
+    }
+
+    #[test]
+    fn a_step_on_one_of_several_results_is_shown_of_the_node_that_takes_it() {
+        let before = "p = torch.ops.aten.std_mean.correction(x)
+            s: \"f32[]\" = p[0]
+            m: \"f32[]\" = p[1]
+            c = torch.ops.aten.copysign.Tensor(m, m)
+            n = torch.ops.aten.neg_.default(s)
+            return (m, s)";
+        let after = before.replace("copysign.Tensor", "copysign_.Tensor");
+        let options = JudgeOptions::default();
+        let (before, right) = (program(before), program(&after));
+        let certificate = certify(&before, &right, &Registry::standard(), &options).certificate.unwrap();
+        let again = |after: &Graph| again(&before, after, &Registry::standard(), &options, &certificate.steps);
+        assert_eq!(again(&right), Again::Shown);
+        let wrong = program(&after.replace("copysign_.Tensor(m, m)", "copysign_.Tensor(m, s)"));
+        assert!(matches!(again(&wrong), Again::Unshown(_)));
+    }
+
+    #[test]
+    fn what_asks_how_a_written_tensor_lies_is_left_to_the_judge() {
+        let asks = "w = torch.ops.aten.add_.Tensor(x, y)\n s = torch.ops.aten.sym_stride.int(w, 0)\n return (s,)";
+        assert!(matches!(between(asks, asks), Again::Kept(_)));
     }
 
     #[test]
