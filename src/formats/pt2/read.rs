@@ -59,6 +59,7 @@ fn archive(bytes: Bytes, ops: &Registry) -> Result<Model, Problem> {
     reader.input_names = program.graph_module.signature.input_specs.iter().map(constant_name).collect();
     reader.values.ranges(&mut reader.graph, &program.range_constraints)?;
     reader.body(BodyId::ROOT, &program.graph_module.graph)?;
+    signature::outputs_fit(&program.graph_module)?;
     reader.values.keep_ranges(&mut reader.graph, &program.range_constraints);
 
     let mut envelope = envelope(&program);

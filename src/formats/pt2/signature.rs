@@ -17,10 +17,13 @@ pub(super) fn read(program: &schema::GraphModule<'_>) -> Result<Signature, Probl
     for (place, (spec, value)) in json.input_specs.iter().zip(&program.graph.inputs).enumerate() {
         same_name(place, spec_name(spec), value)?;
     }
-    for (place, (spec, value)) in json.output_specs.iter().zip(&program.graph.outputs).enumerate() {
-        same_output(place, spec, value)?;
-    }
     Ok(Signature { inputs, outputs: json.output_specs.iter().map(output).collect() })
+}
+
+/// Holds that each output spec is of the graph's output there.
+pub(super) fn outputs_fit(program: &schema::GraphModule<'_>) -> Result<(), Problem> {
+    let specs = program.signature.output_specs.iter().zip(&program.graph.outputs);
+    specs.enumerate().try_for_each(|(place, (spec, value))| same_output(place, spec, value))
 }
 
 fn same_name(place: usize, spec: Option<&str>, value: &Argument<'_>) -> Result<(), Problem> {

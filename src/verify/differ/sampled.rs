@@ -94,9 +94,12 @@ fn rounding_in(
     let over = || Unheld::Open("time ran out before both graphs were run to see what rounding does".into());
     let most = if floats.is_some() { SINGLE_INPUTS } else { INPUTS };
     let (mut near, mut has_near) = (false, false);
+    // What must be run has twice the time.
+    let late = deadline.checked_add(deadline.saturating_duration_since(Instant::now())).unwrap_or(deadline);
     for trial in telling_first(trials, &in_turn(subject)).iter().take(most) {
+        let until = if must_run(trial) { late } else { deadline };
         // Inputs alone may take long to make; runs that were made before count.
-        if Instant::now() >= deadline {
+        if Instant::now() >= until {
             if must_run(trial) {
                 return Err(over());
             }
@@ -104,8 +107,8 @@ fn rounding_in(
         }
         has_near |= trial.regime == Regime::Offset(1);
         let sizes = trials.sizes.get(trial.sizes).cloned().unwrap_or_default();
-        let Some((inputs, a, b)) = both_run(subject, &sizes, (trial, seed), deadline, floats) else { continue };
-        let lab = Lab::new(subject, &inputs, trial.aliased, deadline);
+        let Some((inputs, a, b)) = both_run(subject, &sizes, (trial, seed), until, floats) else { continue };
+        let lab = Lab::new(subject, &inputs, trial.aliased, until);
         let Some((ra, rb)) = lab.wide() else { continue };
         near |= trial.regime == Regime::Offset(1);
         if trial.regime == Regime::Normal(1) && trial.sizes == 0 {
@@ -116,7 +119,7 @@ fn rounding_in(
             continue;
         };
         // The first program is what its operators are defined as, where kernels come nearer.
-        let defined = run::by_definition(subject, subject.before, &inputs, (trial.aliased, floats), deadline);
+        let defined = run::by_definition(subject, subject.before, &inputs, (trial.aliased, floats), until);
         let mut firsts = vec![(&a, ra)];
         if let Run::Done(d) = &defined {
             firsts.push((d, ra));
