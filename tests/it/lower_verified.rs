@@ -14,7 +14,7 @@ use super::exec_models::programs;
 use super::lower_torchair::{cases, meta, options, read};
 
 fn judge_options() -> JudgeOptions {
-    JudgeOptions { budget: Budget { time_ms: 8_000, ..Budget::searching() }, ..JudgeOptions::default() }
+    JudgeOptions { budget: Budget { time_ms: 16_000, ..Budget::searching() }, ..JudgeOptions::default() }
 }
 
 fn judged(graph: &Graph, lowered: &Lowered, registry: &Registry) -> Judged {
