@@ -45,15 +45,19 @@ fn unlike(before: &Model, after: &Model) -> Option<Problem> {
     unlike_trees(before, after).or_else(guarded).or_else(|| unlike_tensors(before, after))
 }
 
-/// What the loaded model asks of its inputs, as Python; nothing where nobody stated it.
-fn guards(model: &Model) -> Option<Vec<String>> {
-    let (_, json) = model.envelope.json.iter().find(|(name, _)| name == "guards_code")?;
-    Some(serde_json::from_str::<Option<Vec<String>>>(json.get()).ok()?.unwrap_or_default())
+/// What the loaded model asks of its inputs, as it is written; nothing where nobody stated it.
+fn guards(model: &Model) -> Option<&str> {
+    model.envelope.json.iter().find(|(name, _)| name == "guards_code").map(|(_, json)| json.get())
 }
 
 /// What the second model asks and the first one does not raises for inputs that the first one takes.
 fn unlike_guards(before: &Model, after: &Model) -> Option<Problem> {
     let (old, new) = (guards(before)?, guards(after)?);
+    let read = |text: &str| serde_json::from_str::<Option<Vec<String>>>(text).ok().map(Option::unwrap_or_default);
+    let (Some(old), Some(new)) = (read(old), read(new)) else {
+        let unread = Problem::unknown(Question::Form, "what the models ask of their inputs cannot be compared");
+        return (old != new).then_some(unread);
+    };
     let more = new.into_iter().find(|guard| !old.contains(guard))?;
     let shown: String = more.chars().take(SHOWN).collect();
     Some(Problem::unknown(
@@ -354,6 +358,7 @@ mod tests {
         let (none, both, one) = (guarded("[]"), guarded(r#"["a > 1", "b > 1"]"#), guarded(r#"["b > 1"]"#));
         assert!(judged(&both, &both).accepted && judged(&both, &one).accepted && judged(&both, &none).accepted);
         assert!(judged(&seeded("c_k"), &both).accepted, "a print states no guards");
+        assert!(!judged(&both, &guarded("[1]")).accepted && judged(&guarded("[1]"), &guarded("[1]")).accepted);
         for before in [&none, &one] {
             let verdict = judged(before, &both);
             assert!(!verdict.accepted && verdict.reason.contains("asks for `a > 1`"), "{verdict:?}");
