@@ -185,6 +185,7 @@ impl Settled {
         let inputs = toml::to_string(&BTreeMap::from([("inputs", &file.inputs)]))?;
         text.push_str(&format!("\n{}", inputs.replacen('\n', &format!("  # {}\n", self.origin("inputs")), 1)));
         text.push_str(&format!("\n[limits]\n{}", self.limits()?));
+        text.push_str(&format!("\n[judge]\n{}", self.budget()));
         text.push_str(&format!("\n[builtin]  # {}\n", self.origin("builtin")));
         for built_in in BUILT_IN {
             text.push_str(&format!("{} = {}\n", built_in.name, self.config.runs_built_in(built_in.name)));
@@ -206,6 +207,21 @@ impl Settled {
             _ => (flags.no_builtin, !file.builtin.is_empty()),
         };
         if is_flag { Origin::Flag } else { self.config.origin(is_stated) }
+    }
+
+    /// How much the judge may do, each with where it comes from.
+    fn budget(&self) -> String {
+        let (stated, held) = (&self.config.file.judge, self.judge.budget);
+        let all = [
+            ("region", stated.region, held.region),
+            ("work", stated.work, held.work),
+            ("rules", stated.rules, held.rules),
+            ("differences", stated.differences, held.differences),
+        ];
+        let line = |(name, stated, held): (&str, Option<usize>, usize)| {
+            format!("{name} = {held}  # {}\n", self.config.origin(stated.is_some()))
+        };
+        all.map(line).concat()
     }
 
     /// The limits, each with where it comes from.

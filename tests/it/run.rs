@@ -158,7 +158,11 @@ fn a_dump_holds_the_graph_before_and_after_each_pass_and_what_runs_a_refusal_aga
 #[test]
 fn the_configuration_is_found_and_printed_with_where_it_comes_from() {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("airlock.toml"), "policy = 'strict'\n[limits]\nfuel_base = 7\n").unwrap();
+    std::fs::write(
+        folder.path().join("airlock.toml"),
+        "policy = 'strict'\n[limits]\nfuel_base = 7\n[judge]\nrules = 9\n",
+    )
+    .unwrap();
     let output = airlock()
         .current_dir(folder.path())
         .args(["run", "--print-config", "--mode", "max-autotune"])
@@ -172,6 +176,7 @@ fn the_configuration_is_found_and_printed_with_where_it_comes_from() {
     let line = |name: &str| shown.lines().find(|l| l.starts_with(name)).unwrap_or_default();
     assert!(line("fuel_base = 7 ").contains("airlock.toml"), "{shown}");
     assert!(line("memory_bytes").ends_with("# default"), "{shown}");
+    assert!(line("rules = 9 ").contains("airlock.toml") && line("region").ends_with("# default"), "{shown}");
 }
 
 #[test]
