@@ -26,6 +26,7 @@ mod order;
 mod read;
 mod reduce;
 mod replace;
+mod same_body;
 mod signature;
 mod types;
 mod users;

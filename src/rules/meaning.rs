@@ -13,6 +13,7 @@ use crate::ops::{Bound, CallSite, Exactness, Given, Operator, Registry};
 use crate::rules::element::arena::{Elements, ExprId, Form, Op, Source, Tensor};
 use crate::rules::element::index::IndexId;
 use crate::rules::element::rebuild::Moves;
+use crate::rules::pooling::Windows;
 use crate::rules::table::{Real, meaning};
 use crate::sym::Dim;
 use crate::term::sizes::Dims;
@@ -56,6 +57,15 @@ pub struct Speaker<'r> {
     pub e: Elements,
     /// Whether calls mean what they mean over the reals: sums of floats in any order, operators by their definitions.
     pub over_reals: bool,
+    /// The greatest over windows, by element: the sizes of the result, of what, and the windows.
+    pub(super) pools: FxHashMap<ExprId, (Dims, Array, Windows)>,
+}
+
+impl<'r> Speaker<'r> {
+    /// Returns one that has said nothing.
+    pub fn new(registry: &'r Registry, e: Elements, over_reals: bool) -> Self {
+        Self { registry, e, over_reals, pools: FxHashMap::default() }
+    }
 }
 
 /// One call whose operands are known.

@@ -15,7 +15,7 @@
 use smallvec::SmallVec;
 
 use crate::graph::{Arg, Dtype};
-use crate::rules::element::arena::{ExprId, Fold, Form, Op, Source, Tensor};
+use crate::rules::element::arena::{Expr, ExprId, Fold, Form, Op, Source, Tensor};
 use crate::rules::element::index::{IndexId, Place};
 use crate::rules::element::make::width;
 use crate::rules::meaning::{Array, Said, Speaker};
@@ -29,6 +29,9 @@ const MOST_COUNTED: i64 = 256;
 
 /// Of how many the one in the middle is written out.
 const FEW: i64 = 5;
+
+/// How many operators are looked through to what a call says a place of.
+const AROUND: usize = 8;
 
 /// What stands for the places at which elements belong in a row.
 const SEARCHED: &str = "searched";
@@ -258,8 +261,8 @@ impl Speaker<'_> {
         self.e.extreme(fold, level, size, element)
     }
 
-    /// Returns the element of an array at a place along a dimension that a call says of it, the other indices being `at`: what the call gives there;
-    /// `Some(None)` where nothing says so.
+    /// Returns the element of an array at a place along a dimension that a call says of it, or of what it is made of element by element, the other indices being `at`: what the call
+    /// gives there; `Some(None)` where nothing says so.
     pub(super) fn at_own_place(
         &mut self,
         from: &Array,
@@ -267,6 +270,29 @@ impl Speaker<'_> {
         at: &[IndexId],
         place: ExprId,
     ) -> Option<Option<ExprId>> {
+        let (mut from, mut around) = (from.clone(), Vec::new());
+        loop {
+            if let Some(mut found) = self.said_at_place(&from, dim, at, place)? {
+                while let Some((expr, k)) = around.pop() {
+                    let expr: Expr = expr;
+                    let mut kids = expr.kids.clone();
+                    *kids.get_mut::<usize>(k)? = found;
+                    found = self.e.again(&expr, &kids)?;
+                }
+                return Some(Some(found));
+            }
+            let expr = self.e.expr(from.expr)?.clone();
+            let is_made = matches!(expr.form, Form::Op(_) | Form::Named(..)) && around.len() < AROUND;
+            let is_number = |id: &ExprId| self.e.float(*id).is_some() || self.e.number(*id).is_some();
+            let mut open = (0..expr.kids.len()).filter(|k| expr.kids.get(*k).is_some_and(|id| !is_number(id)));
+            let (Some(k), None, true) = (open.next(), open.next(), is_made) else { return Some(None) };
+            let inner = *expr.kids.get(k)?;
+            from = Array { dtype: self.e.dtype(inner)?, expr: inner, ..from };
+            around.push((expr, k));
+        }
+    }
+
+    fn said_at_place(&mut self, from: &Array, dim: usize, at: &[IndexId], place: ExprId) -> Option<Option<ExprId>> {
         let Some(Form::Load(source, index)) = self.e.expr(place).map(|x| x.form.clone()) else { return Some(None) };
         let Some(Source::Call { target, tokens, kids, item }) = self.e.source_of(source).cloned() else {
             return Some(None);

@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 use crate::graph::{Arg, Dtype};
 use crate::ops::{Number, Promotion};
 use crate::rules::element::arena::{ExprId, Fold, Form, Op, Source, Tensor};
-use crate::rules::element::make::width;
+use crate::rules::element::make::{ends, width};
 use crate::rules::element::rebuild::Moves;
 use crate::rules::meaning::{Array, Said, Speaker};
 use crate::rules::rounding::range;
@@ -224,9 +224,10 @@ impl Speaker<'_> {
                 if self.e.integers_of(a).is_some_and(|(low, _)| low >= 0) {
                     return self.e.op(Op::Rem, to, &[a, b]);
                 }
-                let over = self.e.op(Op::DivTrunc, to, &[a, b])?;
-                let multiple = self.e.op(Op::Mul, to, &[over, b])?;
-                self.e.op(Op::Sub, to, &[a, multiple])
+                if let Some(of) = self.rest_and_one_more(to, a, b)? {
+                    return self.e.op(Op::Rem, to, &[of, b]);
+                }
+                self.left_over(to, a, b)
             }
             Meaning::Extreme(fold) if (self.over_reals || !to.is_float()) && c.item == Some(0) => self.folded(c, fold),
             Meaning::Extreme(fold) if c.item == Some(0) => self.value_of_extreme(c, fold),
@@ -270,6 +271,28 @@ impl Speaker<'_> {
             Meaning::Extreme(_) | Meaning::Sorted | Meaning::MaxPooling(_) => None,
             other => self.moved_by(c, other),
         }
+    }
+
+    /// What is left of an integer by one above 0, as it is cut.
+    fn left_over(&mut self, to: Dtype, a: ExprId, by: ExprId) -> Option<ExprId> {
+        let over = self.e.op(Op::DivTrunc, to, &[a, by])?;
+        let multiple = self.e.op(Op::Mul, to, &[over, by])?;
+        self.e.op(Op::Sub, to, &[a, multiple])
+    }
+
+    /// Of which integer an integer is what is left by a number, and that number more: that is above 0, and left of it is what is left of the integer rounded down.
+    fn rest_and_one_more(&mut self, to: Dtype, a: ExprId, by: ExprId) -> Option<Option<ExprId>> {
+        let Some(number) = self.e.number(by) else { return Some(None) };
+        let fits = number.checked_mul(2).zip(ends(to)).is_some_and(|(both, (_, most))| both <= most);
+        let kids = self.e.expr(a)?.kids.clone();
+        for kid in kids.into_iter().filter(|_| fits) {
+            let Some((Op::DivTrunc, &[of, divisor])) = self.e.op_of(kid) else { continue };
+            let rest = self.left_over(to, of, by)?;
+            if divisor == by && self.e.op(Op::Add, to, &[rest, by])? == a {
+                return Some(Some(of));
+            }
+        }
+        Some(None)
     }
 
     /// The root of the sum of two squares; infinite beside anything, as its kernels say.

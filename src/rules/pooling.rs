@@ -2,7 +2,8 @@
 //!
 //! ## What it says
 //! A mean over a window counts what lies beside the input as 0; beside the greatest stands -inf, wherever the window lies. Windows that adapt to a size that does not
-//! divide begin at a quotient rounded down, and end at one rounded up.
+//! divide begin at a quotient rounded down, and end at one rounded up. The greatest of windows of the greatest is that of one window as long as both, where the first ones lie
+//! at each place: what a window meets beside the input is beside it for the longer one, too.
 //!
 //! ## When it is wrong
 //! What a mean is divided by is no one number where windows end beyond the input, or what lies beside does not count: as many as are counted there. Bit by bit: the order in which a kernel sums is its own.
@@ -20,7 +21,8 @@ use crate::sym::Dim;
 const WIDEST: i64 = 1 << 12;
 
 /// Windows along the last dimensions, side by side or one into another.
-struct Windows {
+#[derive(Clone, Debug)]
+pub struct Windows {
     kernel: Vec<i64>,
     strides: Vec<i64>,
     pads: Vec<i64>,
@@ -28,6 +30,30 @@ struct Windows {
     steps: Vec<i64>,
     /// Whether the last window may end beyond what lies beside the input.
     overhangs: bool,
+}
+
+impl Windows {
+    /// Returns the windows of what is in the windows of these, if those are windows again: these lie at each place, and all elements of both side by side.
+    fn then(&self, next: &Windows) -> Option<Windows> {
+        let is_whole = |w: &Windows| {
+            let half = |(kernel, pad): (&i64, &i64)| pad.checked_mul(2).is_some_and(|both| both <= *kernel);
+            !w.overhangs && w.steps.iter().all(|n| *n == 1) && w.kernel.iter().zip(&w.pads).all(half)
+        };
+        let at_each = self.strides.iter().all(|n| *n == 1);
+        if !at_each || !is_whole(self) || !is_whole(next) || self.kernel.len() != next.kernel.len() {
+            return None;
+        }
+        let sums = |a: &[i64], b: &[i64], less: i64| -> Option<Vec<i64>> {
+            a.iter().zip(b).map(|(a, b)| a.checked_add(*b)?.checked_sub(less)).collect()
+        };
+        Some(Windows {
+            kernel: sums(&self.kernel, &next.kernel, 1)?,
+            strides: next.strides.clone(),
+            pads: sums(&self.pads, &next.pads, 0)?,
+            steps: next.steps.clone(),
+            overhangs: false,
+        })
+    }
 }
 
 /// What stands in a window.
@@ -216,15 +242,28 @@ impl Speaker<'_> {
         if x.dtype != c.result.dtype || !x.dtype.is_float() {
             return None;
         }
-        let level = self.e.highest_level(x.expr).map_or(0, |l| l.saturating_add(1));
         let least = self.e.rounded(x.dtype, f64::NEG_INFINITY)?;
         if self.is_uneven(c) {
+            let level = self.e.highest_level(x.expr).map_or(0, |l| l.saturating_add(1));
             let (element, sizes, _) = (rank == 2).then(|| self.in_uneven_windows(c, x, least))??;
             return self.e.reduced(Fold::Most, level, &sizes, element);
         }
         let windows = self.windows(c, rank)?;
-        let within = self.in_windows(c, x, &windows, least)?;
-        self.e.reduced(Fold::Most, level, &within.sizes, within.element)
+        let (x, windows) = match self.pools.get(&x.expr) {
+            // What begins alike may be shorter.
+            Some((sizes, of, first))
+                if *sizes == x.sizes
+                    && let Some(both) = first.then(&windows) =>
+            {
+                (of.clone(), both)
+            }
+            _ => (x.clone(), windows),
+        };
+        let level = self.e.highest_level(x.expr).map_or(0, |l| l.saturating_add(1));
+        let within = self.in_windows(c, &x, &windows, least)?;
+        let greatest = self.e.reduced(Fold::Most, level, &within.sizes, within.element)?;
+        self.pools.insert(greatest, (c.result.sizes.clone(), x, windows));
+        Some(greatest)
     }
 
     /// The mean over a window; what lies beside counts as 0.

@@ -42,7 +42,8 @@ pub fn unlike_models(before: &Model, after: &Model) -> Option<String> {
 
 fn unlike(before: &Model, after: &Model) -> Option<Problem> {
     let guarded = || unlike_guards(before, after);
-    unlike_trees(before, after).or_else(guarded).or_else(|| unlike_tensors(before, after))
+    let called = || unlike_calls(before, after);
+    unlike_trees(before, after).or_else(guarded).or_else(called).or_else(|| unlike_tensors(before, after))
 }
 
 /// What the loaded model asks of its inputs, as it is written; nothing where nobody stated it.
@@ -63,6 +64,21 @@ fn unlike_guards(before: &Model, after: &Model) -> Option<Problem> {
     Some(Problem::unknown(
         Question::Form,
         format!("the model asks for `{shown}` of its inputs, which it did not before"),
+    ))
+}
+
+/// What calls of an operator that nobody describes show of it: PyTorch gives operands by name, in whatever order they stand.
+fn unlike_calls(before: &Model, after: &Model) -> Option<Problem> {
+    let (old, new) = (&before.envelope.opaque, &after.envelope.opaque);
+    let (target, (was, is)) = old.iter().find_map(|(target, form)| {
+        let mut both = form.positional.iter().zip(&new.get(target)?.positional);
+        both.find(|(a, b)| a != b).map(|both| (target, both))
+    })?;
+    Some(Problem::unknown(
+        Question::Form,
+        format!(
+            "`{target}`, of which nothing is known, is given `{is}` where it was given `{was}`: describe it in an operator file"
+        ),
     ))
 }
 
@@ -90,7 +106,11 @@ fn called(model: &Model) -> Option<CallSignature> {
 type SaysNothing = fn(&serde_json::Value) -> bool;
 
 fn unlike_trees(before: &Model, after: &Model) -> Option<Problem> {
-    let (a, b) = (called(before)?, called(after)?);
+    let a = called(before)?;
+    let Some(b) = called(after) else {
+        let says = after.envelope.json.iter().any(|(name, _)| name == "module_call_graph");
+        return says.then(|| Problem::unknown(Question::Form, "the model no longer says how it is called"));
+    };
     let trees = [
         ("arguments", &a.in_spec, &b.in_spec, are_flat_arguments as SaysNothing),
         ("results", &a.out_spec, &b.out_spec, is_flat as SaysNothing),

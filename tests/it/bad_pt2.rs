@@ -337,3 +337,49 @@ fn what_cannot_be_written_is_named_and_nothing_is_written() {
     let error = pt2::write(&model, &dir.path().join("no/such/folder.pt2"), &ops).unwrap_err().to_string();
     assert!(error.contains("cannot write it"), "{error}");
 }
+
+#[test]
+fn what_pytorch_binds_by_name_has_one_meaning() {
+    // The last one of a name stands there.
+    let error = json_error(
+        "{\"name\": \"self\", \"arg\": {\"as_tensor\": {\"name\": \"x\"}}, \"kind\": 1}, {\"name\": \"mat2\"",
+        "{\"name\": \"mat2\", \"arg\": {\"as_tensor\": {\"name\": \"x\"}}, \"kind\": 1}, {\"name\": \"mat2\"",
+    );
+    says(&error, &["node `mm`", "given `mat2` twice"]);
+    let error = error_of("cond_while", "model.json", |json| json.replace("false_graph_0", "true_graph_0"));
+    says(&error, &["another sub-graph", "`true_graph_0`"]);
+}
+
+#[test]
+fn a_float_is_written_as_one() {
+    for written in ["1", "-0"] {
+        let error = error_of("cond_while", "model.json", |json| {
+            json.replacen("{\"as_float\": 1.0}", &format!("{{\"as_float\": {written}}}"), 1)
+        });
+        says(&error, &["expected a number with a point or an exponent", &format!("found {written}")]);
+    }
+}
+
+#[test]
+fn operands_of_an_operator_that_nobody_describes_have_the_same_names_in_each_call() {
+    let mm = "torch.ops.aten.mm.default";
+    let unknown = |json: &str| json.replacen(mm, "torch.ops.mylib.foo.default", 1);
+    let model = |change: &dyn Fn(&str) -> String| {
+        let mut all = entries("torchair_doc_model");
+        let (_, content) = all.iter_mut().find(|(n, _)| n.ends_with("model.json")).unwrap();
+        *content = change(&unknown(std::str::from_utf8(content).unwrap())).into_bytes();
+        read_entries(&all).unwrap()
+    };
+    let swapped = |json: &str| {
+        let (head, tail) = json.split_at(json.find("mylib.foo").unwrap());
+        let tail = tail.replacen("\"name\": \"self\"", "\"name\": \"first\"", 1);
+        format!(
+            "{head}{}",
+            tail.replacen("\"name\": \"mat2\"", "\"name\": \"self\"", 1).replacen("\"first\"", "\"mat2\"", 1)
+        )
+    };
+    let (before, after) = (model(&str::to_string), model(&swapped));
+    assert_eq!(airlock::verify::unlike_models(&before, &before), None);
+    let reason = airlock::verify::unlike_models(&before, &after).unwrap();
+    assert!(reason.contains("`mylib.foo.default`") && reason.contains("is given `mat2`"), "{reason}");
+}

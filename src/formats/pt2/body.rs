@@ -35,6 +35,8 @@ pub(super) struct Scope<'p> {
     pub(super) body: BodyId,
     pub(super) json: &'p schema::Graph<'p>,
     pub(super) nodes: KeyedMap<&'p str, NodeId>,
+    /// Its sub-graphs, by name.
+    pub(super) bodies: KeyedMap<&'p str, BodyId>,
     values: KeyedMap<&'p str, Value<'p>>,
 }
 
@@ -58,7 +60,8 @@ impl<'p> Reader<'p> {
     /// Reads a graph into an empty body.
     pub(super) fn body(&mut self, body: BodyId, json: &'p schema::Graph<'p>) -> Result<(), Problem> {
         let first = self.values.more_types(json.tensor_values.types.len());
-        let mut scope = Scope { body, json, nodes: KeyedMap::default(), values: tables(json, first) };
+        let mut scope =
+            Scope { body, json, nodes: KeyedMap::default(), bodies: KeyedMap::default(), values: tables(json, first) };
         scope.nodes.reserve(json.nodes.len());
         for (place, input) in json.inputs.iter().enumerate() {
             self.input(&mut scope, place, input)?;

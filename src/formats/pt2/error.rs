@@ -176,6 +176,36 @@ pub enum Problem {
         /// The name.
         name: String,
     },
+    /// An operand named twice.
+    #[error("node `{node}` is given `{argument}` twice; each operand has one name")]
+    GivenTwice {
+        /// The node.
+        node: String,
+        /// The name.
+        argument: String,
+    },
+    /// Operands of an operator that nobody describes, by other names than in an earlier call.
+    #[error(
+        "node `{node}`, operand {place}: named `{found}`, and `{expected}` in an earlier call of this operator, of which nothing else is known; describe it in an operator file"
+    )]
+    NamedOtherwise {
+        /// The node.
+        node: String,
+        /// From 0.
+        place: usize,
+        /// The name.
+        found: String,
+        /// The name in an earlier call.
+        expected: String,
+    },
+    /// Sub-graphs that PyTorch would take for one.
+    #[error("node `{node}`: another sub-graph of this graph is `{name}`, too; PyTorch keeps one by each name")]
+    BodiesOfOneName {
+        /// The node that is given the second one.
+        node: String,
+        /// The name of both.
+        name: String,
+    },
     /// A value without a type.
     #[error("value `{name}` of node `{node}` has no entry in {table}")]
     Untyped {

@@ -45,7 +45,12 @@ impl<'p> Reader<'p> {
                     }
                 }
             }
-            Style::Operator => self.by_schema(node, target, read, &mut args, &mut kwargs),
+            Style::Operator => {
+                if let Some(name) = given_twice(node) {
+                    return Err(Problem::GivenTwice { node: node_label(node), argument: name.to_string() });
+                }
+                self.by_schema(node, target, read, &mut args, &mut kwargs)?;
+            }
         }
         Ok((args.into(), kwargs.into()))
     }
@@ -57,7 +62,7 @@ impl<'p> Reader<'p> {
         mut read: Vec<(&NamedArgument<'_>, Arg)>,
         args: &mut Vec<Arg>,
         kwargs: &mut Vec<(StrId, Arg)>,
-    ) {
+    ) -> Result<(), Problem> {
         let Some(schema) = self.ops.get(target).map(|operator| &operator.schema) else {
             return self.without_schema(node, target, read, args, kwargs);
         };
@@ -79,9 +84,11 @@ impl<'p> Reader<'p> {
                 kwargs.push((self.graph.texts.intern(&input.name), arg));
             }
         }
+        Ok(())
     }
 
-    /// Operands of an operator nobody knows, in the file's order; how they are called is kept for the writer.
+    /// Operands of an operator nobody knows, in the file's order; how they are called is kept for the writer, and is the same in each of its calls: PyTorch gives
+    /// them by name.
     fn without_schema(
         &mut self,
         node: &schema::Node<'_>,
@@ -89,7 +96,7 @@ impl<'p> Reader<'p> {
         read: Vec<(&NamedArgument<'_>, Arg)>,
         args: &mut Vec<Arg>,
         kwargs: &mut Vec<(StrId, Arg)>,
-    ) {
+    ) -> Result<(), Problem> {
         let mut names = Vec::new();
         for (input, arg) in read {
             if input.kind == Some(POSITIONAL) {
@@ -105,10 +112,21 @@ impl<'p> Reader<'p> {
         }
         if let Some(form) = self.opaque.get_mut(target) {
             form.list_result |= list_result;
+            let unlike = names.iter().zip(&form.positional).position(|(own, known)| own != known);
+            if let Some(place) = unlike {
+                let name = |all: &[Box<str>]| all.get(place).map(ToString::to_string).unwrap_or_default();
+                return Err(Problem::NamedOtherwise {
+                    node: node_label(node),
+                    place,
+                    found: name(&names),
+                    expected: name(&form.positional),
+                });
+            }
             if names.len() > form.positional.len() {
                 form.positional = names;
             }
         }
+        Ok(())
     }
 
     fn operand(
@@ -169,7 +187,7 @@ impl<'p> Reader<'p> {
             Argument::Layout(v) => Arg::Layout(values::layout(*v, &place)?),
             Argument::Device(device) => Arg::Device(self.values.device(device)),
             Argument::Operator(target) => Arg::Operator(super::target::read(target).into()),
-            Argument::Graph(graph) => self.sub_graph(scope, graph, meta)?,
+            Argument::Graph(graph) => self.sub_graph(scope, node, graph, meta)?,
             Argument::CustomObj(object) => match scope.nodes.get(&*object.name) {
                 Some(id) => Arg::Node(*id),
                 None => Arg::Other(custom_object(object).into()),
@@ -191,11 +209,20 @@ impl<'p> Reader<'p> {
     fn sub_graph(
         &mut self,
         scope: &mut Scope<'p>,
+        node: &schema::Node<'_>,
         graph: &'p schema::GraphArgument<'p>,
         meta: &Meta,
     ) -> Result<Arg, Problem> {
         let body = self.graph.add_body(scope.body, &graph.name);
         self.body(body, &graph.graph)?;
+        // PyTorch keeps one sub-graph by a name: the last one.
+        match scope.bodies.get(&*graph.name) {
+            Some(first) if !self.graph.is_same_body(*first, body) => {
+                return Err(Problem::BodiesOfOneName { node: node_label(node), name: graph.name.to_string() });
+            }
+            Some(_) => {}
+            None => drop(scope.bodies.insert(&graph.name, body)),
+        }
         let name = self.graph.free_name(scope.body, &graph.name);
         let ty = (ValueType::Body(body), None);
         let id = self.push(scope.body, NodeKind::GetAttr, &name, &graph.name, Box::default(), ty);
@@ -211,6 +238,12 @@ fn sym(value: &SymArgument<'_>, find: impl Fn(&str) -> Result<crate::graph::Node
         SymArgument::Float(v) => Arg::Float(v.0),
         SymArgument::Bool(v) => Arg::Bool(*v),
     })
+}
+
+/// Returns a name that a node gives to two of its operands.
+fn given_twice<'n>(node: &'n schema::Node<'_>) -> Option<&'n str> {
+    let mut seen = rustc_hash::FxHashSet::default();
+    node.inputs.iter().map(|input| &*input.name).find(|name| !name.is_empty() && !seen.insert(*name))
 }
 
 fn custom_object(object: &schema::CustomObj<'_>) -> String {

@@ -316,8 +316,11 @@ impl<'de: 'a, 'a> Deserialize<'de> for Float<'a> {
             "\"Infinity\"" => f64::INFINITY,
             "\"-Infinity\"" => f64::NEG_INFINITY,
             "\"NaN\"" => f64::NAN,
-            _ => text.parse().ok().filter(|_| !text.starts_with(|c: char| c.is_alphabetic())).ok_or_else(|| {
-                D::Error::custom(format!("expected a number, \"Infinity\", \"-Infinity\" or \"NaN\", found {text}"))
+            // Of what is written as an integer Python makes one: a number of another type, and without a negative zero.
+            _ => text.parse().ok().filter(|_| text.contains(['.', 'e', 'E'])).ok_or_else(|| {
+                D::Error::custom(format!(
+                    "expected a number with a point or an exponent, \"Infinity\", \"-Infinity\" or \"NaN\", found {text}"
+                ))
             })?,
         };
         Ok(Float(value, PhantomData))

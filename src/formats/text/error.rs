@@ -106,6 +106,9 @@ pub enum TextFault {
     /// There is more than one program in the text.
     #[error("a second program begins here; a file of the text form holds one")]
     SecondProgram,
+    /// Two classes of one name within one class, which are not the same.
+    #[error("another class of this name stands in the same class; Python keeps the last one: give each its own name")]
+    ClassesOfOneName,
 }
 
 /// A fault with its place.

@@ -69,6 +69,7 @@ pub fn read(text: &str, options: &ReadOptions) -> Result<Graph, TextError> {
         calling: calling::read(&options.file, text)?,
         attributes: Vec::new(),
         children: KeyedMap::default(),
+        of_one_name: Vec::new(),
     };
     reader.ranges_first()?;
     reader.program()?;
@@ -103,6 +104,8 @@ pub(super) struct Reader<'a> {
     /// get_attr nodes, for which the class may stand further down.
     pub(super) attributes: Vec<(NodeId, BodyId, String)>,
     children: KeyedMap<(BodyId, String), BodyId>,
+    /// Classes of one name within a class.
+    of_one_name: Vec<(BodyId, BodyId, TextError)>,
 }
 
 impl<'a> Reader<'a> {
@@ -172,7 +175,8 @@ impl<'a> Reader<'a> {
                 return Err(self.cursor.fault(3, TextFault::SecondProgram));
             }
             if self.classes.is_empty() {
-                self.open_class(indent.saturating_sub(4), "GraphModule")?;
+                let at = self.cursor.clone();
+                self.open_class(indent.saturating_sub(4), "GraphModule", &at)?;
             }
             return self.definition();
         }
@@ -201,15 +205,18 @@ impl<'a> Reader<'a> {
         if self.classes.is_empty() && self.begun {
             return Err(at.fault(5, TextFault::SecondProgram));
         }
-        self.open_class(indent, name)
+        self.open_class(indent, name, &at)
     }
 
-    fn open_class(&mut self, indent: usize, name: &str) -> Result<(), TextError> {
+    fn open_class(&mut self, indent: usize, name: &str, at: &Cursor<'a>) -> Result<(), TextError> {
         let body = match self.classes.last() {
             Some(parent) => {
                 let parent = parent.body;
                 let body = self.graph.add_body(parent, name);
-                self.children.entry((parent, name.to_string())).or_insert(body);
+                let first = *self.children.entry((parent, name.to_string())).or_insert(body);
+                if first != body {
+                    self.of_one_name.push((first, body, at.fault(5, TextFault::ClassesOfOneName)));
+                }
                 body
             }
             None if self.begun => return Err(self.cursor.fault(3, TextFault::SecondProgram)),
@@ -249,6 +256,12 @@ impl<'a> Reader<'a> {
             let path = target.split('.').try_fold(body, |at, name| self.children.get(&(at, name.to_string())).copied());
             if let Some(body) = path {
                 self.graph.set_type(node, ValueType::Body(body));
+            }
+        }
+        // Only once all is read is it known whether they are one.
+        for (first, second, fault) in std::mem::take(&mut self.of_one_name) {
+            if !self.graph.is_same_body(first, second) {
+                return Err(fault);
             }
         }
         if self.exported {

@@ -189,10 +189,14 @@ pub struct Elements {
     pub(super) between: FxHashMap<SourceId, (i64, i64)>,
     /// Sources of one dimension that hold all its places, each once.
     pub(super) permutations: FxHashSet<SourceId>,
+    /// Inputs of which nothing is stated.
+    pub(in crate::rules) usual: FxHashSet<SourceId>,
     /// Between which floats elements of sources lie, none of which is NaN.
     pub(in crate::rules) numbers: FxHashMap<SourceId, (f64, f64)>,
     /// Of which few small integers elements of sources are one, of each dtype.
     pub(in crate::rules) few: FxHashMap<SourceId, Box<[i32]>>,
+    /// Of which floats elements of sources are one, as their dtype rounds them.
+    pub(super) listed: FxHashMap<SourceId, Box<[f64]>>,
     /// Sources whose elements are powers of two, of either sign, of which every float dtype holds the inverse.
     pub(in crate::rules) powers: FxHashSet<SourceId>,
     /// What is known over the reals of elements that two ends are made of.
@@ -296,8 +300,10 @@ impl Elements {
             facts: Vec::new(),
             between: FxHashMap::default(),
             permutations: FxHashSet::default(),
+            usual: FxHashSet::default(),
             numbers: FxHashMap::default(),
             few: FxHashMap::default(),
+            listed: FxHashMap::default(),
             powers: FxHashSet::default(),
             ends: Ends::default(),
             met: Vec::new(),

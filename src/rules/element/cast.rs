@@ -612,6 +612,12 @@ impl Elements {
         let (Some(depth), Some((op, kids))) = (depth.checked_sub(1), self.op_of(x)) else { return Some(None) };
         let kids = kids.to_vec();
         match (op, kids.as_slice()) {
+            // An integer that the narrower dtype holds is the same number in both.
+            (Op::Cast, [inner]) if self.dtype(*inner).is_some_and(Dtype::is_integer) => {
+                let held = most_whole(to).zip(self.integers_of(*inner));
+                let holds = held.is_some_and(|(most, (low, high))| low.saturating_neg() <= most && high <= most);
+                if holds { self.op(Op::Cast, to, &[*inner]).map(Some) } else { Some(None) }
+            }
             (Op::Cast, [inner]) => {
                 let widens = self.dtype(x).is_some_and(|wide| wide.is_float() && loses_nothing(to, wide));
                 Some((widens && self.dtype(*inner) == Some(to)).then_some(*inner))

@@ -1,7 +1,7 @@
 //! All values, where what stands in two expressions has few bits.
 //!
 //! ## What it says
-//! Elements of at most 16 bits all in all (a float or an integer of 16, two of 8, truths, an integer of which the host says that it is one of so many)
+//! Elements of at most 16 bits all in all (a float or an integer of 16, two of 8, truths, an integer or a float of which the host says that it is one of so many)
 //! are each of their values in turn; two expressions of them that agree for all of these, bit by bit, are equal.
 //!
 //! ## When it is wrong
@@ -45,6 +45,8 @@ struct Leaf {
     count: u64,
     /// After how many it is the next one.
     stride: u64,
+    /// The floats of which it is one, where the host lists them.
+    listed: Option<Box<[f64]>>,
 }
 
 impl Elements {
@@ -90,7 +92,9 @@ impl Elements {
         for id in all {
             let expr = self.expr(*id)?;
             let Form::Load(source, _) = &expr.form else { continue };
+            let listed = self.listed.get(source).filter(|_| expr.dtype.is_float());
             let (first, count) = match (expr.dtype, self.between.get(source)) {
+                _ if let Some(all) = listed => (0, u64::try_from(all.len()).ok()?),
                 (Dtype::Bool, _) => (0, 2),
                 (dtype, Some((low, high))) if width(dtype).is_some() => {
                     (*low, u64::try_from(high.checked_sub(*low)?).ok()?.checked_add(1)?)
@@ -101,7 +105,7 @@ impl Elements {
                 (Dtype::F16 | Dtype::Bf16, _) => (0, VALUES),
                 _ => return None,
             };
-            out.push(Leaf { id: *id, dtype: expr.dtype, first, count, stride: values });
+            out.push(Leaf { id: *id, dtype: expr.dtype, first, count, stride: values, listed: listed.cloned() });
             values = values.checked_mul(count).filter(|n| *n <= VALUES)?;
         }
         (!out.is_empty()).then_some((out, values))
@@ -150,7 +154,8 @@ impl Elements {
             (Form::Const(v), _) => Some(Column::Whole(vec![*v; count])),
             (Form::Op(Op::Bits), [of]) => {
                 // The bits of an element that is any are what was counted.
-                let own = expr.kids.first().and_then(|k| leaves.iter().find(|leaf| leaf.id == *k));
+                let is_own = |leaf: &&Leaf| expr.kids.first() == Some(&leaf.id) && leaf.listed.is_none();
+                let own = leaves.iter().find(is_own);
                 match own {
                     Some(leaf) => of_bits(dtype, leaf.dtype, &leaf.bits(values)),
                     None => of_bits(
@@ -200,6 +205,10 @@ impl Leaf {
 
     fn column(&self, values: std::ops::Range<u64>) -> Option<Column> {
         let places = self.bits(values);
+        if let Some(all) = &self.listed {
+            let number = |place: i64| round(self.dtype, *all.get(usize::try_from(place).ok()?)?);
+            return each(&places, number).map(Column::Float);
+        }
         if self.dtype.is_float() { of_bits(self.dtype, self.dtype, &places) } else { Some(Column::Whole(places)) }
     }
 }

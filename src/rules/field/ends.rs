@@ -20,6 +20,9 @@ pub const LARGE: f64 = 1_048_576.0;
 /// By how many powers of two such factors together may make it larger.
 pub const POWERS: f64 = 60.0;
 
+/// How many factors of a divisor are looked at one by one.
+const FACTORS: usize = 16;
+
 /// What two elements meet.
 #[derive(Debug, Default)]
 pub struct Met {
@@ -89,12 +92,28 @@ impl Elements {
                     met.factors.extend(by.flat_map(|(_, by)| self.read_by(*by)));
                 }
                 (Form::Op(Op::Div), [near, by]) if open(near) && !self.ends.ones.contains(by) => {
-                    met.divisors.extend(self.read_by(*by));
+                    met.divisors.extend(self.read_by_factors(*by, &below.extents));
                 }
                 _ => {}
             }
         }
         Some(())
+    }
+
+    /// What those factors of an element read that may be 0.
+    fn read_by_factors(&self, root: ExprId, extents: &FxHashMap<ExprId, Extent>) -> Vec<SourceId> {
+        let (mut open, mut out) = (vec![root], Vec::new());
+        while open.len() < FACTORS
+            && let Some(id) = open.pop()
+        {
+            match self.op_of(id) {
+                _ if extents.get(&id).is_some_and(|e| e.is_apart_from_zero()) => {}
+                Some((Op::Mul, factors)) => open.extend(factors),
+                _ => out.extend(self.read_by(id)),
+            }
+        }
+        open.into_iter().for_each(|id| out.extend(self.read_by(id)));
+        out
     }
 
     /// What an element reads.

@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 use crate::graph::Dtype;
 use crate::rules::definedness::hides_no_nan;
 use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op, SourceId};
-use crate::rules::element::cast::{keeps_order, loses_nothing};
+use crate::rules::element::cast::{keeps_order, loses_nothing, round};
 use crate::rules::field::normal::Field;
 use crate::rules::rounding::{
     Least, Reach, between, greatest, holds_a_one, is_element_of, is_end_of, least_of_sum, least_share, remember, unit,
@@ -49,6 +49,8 @@ pub const WORKING: f64 = 1024.0;
 const MANY: f64 = 9.3e18;
 /// The square of what is at least this is far above the smallest numbers.
 const SEEN: f64 = 1e-15;
+/// How many elements what is chosen may be made of to be looked at as it is chosen.
+const CHOSEN: usize = 32;
 
 /// Between which ends an element lies.
 #[derive(Clone, Copy, Debug)]
@@ -108,6 +110,14 @@ impl Extent {
             if above > most { f64::INFINITY } else { above }
         };
         Extent { low: -up(-self.low), high: up(self.high), ..self }.mended()
+    }
+
+    /// The same of what is rounded once, to the nearest: no rounding passes a number that the dtype holds.
+    fn rounded_once(self, dtype: Dtype) -> Extent {
+        let made = self.computed(dtype, 1.0);
+        let holds = |v: f64| v.abs() >= least_normal(dtype) && dtype != Dtype::F64 && round(dtype, v) == Some(v);
+        let end = |exact: f64, made: f64| if exact.is_finite() && holds(exact) { exact } else { made };
+        Extent { low: end(self.low, made.low), high: end(self.high, made.high), ..made }
     }
 
     fn mended(self) -> Extent {
@@ -290,6 +300,12 @@ impl Elements {
         found
     }
 
+    /// Whether an element lies in the working range of what is not narrow, as far as is known of what it is made of.
+    pub fn is_within_working_range(&mut self, root: ExprId) -> Option<bool> {
+        let extent = self.extent_of(root)?;
+        Some(extent.low >= -WORKING && extent.high <= WORKING)
+    }
+
     /// Whether an element stays within its dtype where all that it is made of lies in the working range.
     pub fn stays_within(&mut self, root: ExprId) -> Option<bool> {
         let stated = self.numbers.clone();
@@ -307,7 +323,10 @@ impl Elements {
         let dtype = self.dtype(root)?;
         let ends = std::mem::take(&mut self.ends);
         remember(self, [root, root]);
-        let steep = self.extents(root).map(|known| (self.steep_within(root, &known).contains(&root), known));
+        let steep = self.extents(root).and_then(|known| {
+            let bounded = self.bounded_where_chosen(root, &known)?;
+            Some((self.steep_within(root, &known, &bounded).contains(&root), known))
+        });
         self.ends = ends;
         let (is_steep, known) = steep?;
         let (found, most) = (known.get(&root).copied().unwrap_or(ANY), greatest(dtype));
@@ -318,8 +337,32 @@ impl Elements {
         Some(Some(Reach { low: end(found.low), high: end(found.high) }).filter(|reach| reach.most() > WORKING))
     }
 
-    /// Returns what is large in few places, and what is made of that and may be large.
-    fn steep_within(&self, root: ExprId, known: &FxHashMap<ExprId, Extent>) -> FxHashSet<ExprId> {
+    /// Returns choices, and what is modest wherever they choose it.
+    fn bounded_where_chosen(
+        &mut self,
+        root: ExprId,
+        known: &FxHashMap<ExprId, Extent>,
+    ) -> Option<FxHashSet<(ExprId, ExprId)>> {
+        let mut out = FxHashSet::default();
+        for id in self.below(root) {
+            let Some((Op::Choose, &[truth, a, b])) = self.op_of(id) else { continue };
+            for (holds, chosen) in [(true, a), (false, b)] {
+                self.spend(1)?;
+                if self.extent_where(truth, holds, chosen, known).is_some_and(Extent::is_modest) {
+                    out.insert((id, chosen));
+                }
+            }
+        }
+        Some(out)
+    }
+
+    /// Returns what is large in few places, and what is made of that and may be large; choices, and what is modest wherever they choose it, are given.
+    fn steep_within(
+        &self,
+        root: ExprId,
+        known: &FxHashMap<ExprId, Extent>,
+        bounded: &FxHashSet<(ExprId, ExprId)>,
+    ) -> FxHashSet<ExprId> {
         let extent = |id: &ExprId| known.get(id).copied().unwrap_or(ANY);
         let most = |id: &ExprId| extent(id).high.max(-extent(id).low);
         let mut steep: FxHashSet<ExprId> = FxHashSet::default();
@@ -355,7 +398,8 @@ impl Elements {
                 _ => false,
             };
             let named = by > NUMBER.log2() && most(&id).is_finite();
-            if (own || named || expr.kids.iter().any(|k| steep.contains(k))) && most(&id) > MODEST {
+            let made = expr.kids.iter().any(|k| steep.contains(k) && !bounded.contains(&(id, *k)));
+            if (own || named || made) && most(&id) > MODEST {
                 steep.insert(id);
             }
         }
@@ -597,7 +641,7 @@ impl Elements {
             (Op::Abs, [x]) => self.told_apart(*x, kid(0)).magnitude(),
             (Op::Mul, [a, b]) if a == b => self.told_apart(*a, kid(0)).magnitude().function(Real::Square, expr.dtype),
             (Op::Mul, _) => {
-                let found = rounded(kid(0).times(kid(1)));
+                let found = kid(0).times(kid(1)).rounded_once(expr.dtype);
                 let low = if found.low < 0.0 && self.has_no_sign(expr, known) { 0.0 } else { found.low };
                 Extent { low, high: found.high.max(low), ..found }
             }
@@ -610,7 +654,12 @@ impl Elements {
                 let (a, b) = (kid(0), kid(1));
                 Extent { low: a.low.min(b.low), high: a.high.min(b.high), plain: a.plain && b.plain }
             }
-            (Op::Choose, _) => kid(1).with(kid(2)),
+            (Op::Choose, [truth, a, b]) => {
+                let (truth, a, b) = (*truth, *a, *b);
+                let [first, second] =
+                    [(true, a), (false, b)].map(|(holds, chosen)| self.extent_where(truth, holds, chosen, known));
+                first.unwrap_or_else(|| kid(1)).with(second.unwrap_or_else(|| kid(2)))
+            }
             (Op::Cast, [from]) => match self.dtype(*from) {
                 // There are floats without a sign.
                 _ if !keeps_order(expr.dtype) => ANY,
@@ -626,6 +675,52 @@ impl Elements {
             },
             _ => ANY,
         }
+    }
+
+    /// Between which ends what is chosen lies where it is chosen by a comparison of what it is made of with a number: an exponential is not endless where
+    /// its exponent is bounded. Asked only of what is endless else.
+    fn extent_where(
+        &mut self,
+        truth: ExprId,
+        holds: bool,
+        chosen: ExprId,
+        known: &FxHashMap<ExprId, Extent>,
+    ) -> Option<Extent> {
+        known.get(&chosen).filter(|e| e.low.is_infinite() || e.high.is_infinite())?;
+        let (compared, range) = self.range_where(truth, holds, known)?;
+        let below = self.below(chosen);
+        if below.len() > CHOSEN || !below.contains(&compared) {
+            return None;
+        }
+        let mut under: FxHashMap<ExprId, Extent> = FxHashMap::default();
+        for id in below {
+            self.spend(1)?;
+            let expr = self.expr(id)?.clone();
+            let found = match &expr.form {
+                _ if id == compared => range,
+                _ if expr.dtype.is_float() => self.extent(id, &expr, &under),
+                _ => ANY,
+            };
+            under.insert(id, found);
+        }
+        under.get(&chosen).copied()
+    }
+
+    /// Between which ends what is compared with a number lies where that holds, or fails; NaN aside.
+    fn range_where(&self, truth: ExprId, holds: bool, known: &FxHashMap<ExprId, Extent>) -> Option<(ExprId, Extent)> {
+        let (Op::Lt | Op::Le, [a, b]) = self.op_of(truth)? else { return None };
+        let (compared, number, is_most) = match (self.float(*a), self.float(*b)) {
+            (None, Some(v)) => (*a, v, holds),
+            (Some(v), None) => (*b, v, !holds),
+            _ => return None,
+        };
+        let own = known.get(&compared).copied().unwrap_or(ANY);
+        let range = if is_most {
+            Extent { high: own.high.min(number), ..own }
+        } else {
+            Extent { low: own.low.max(number), ..own }
+        };
+        Some((compared, range)).filter(|(_, range)| range.low <= range.high)
     }
 
     /// What an element is at least that lies at most half of the way between two that are never negative: it is off by a few units of itself, since more than half of
@@ -700,7 +795,7 @@ impl Elements {
 
     /// Returns comparisons of floats that have one outcome unless one of their elements is NaN.
     fn idle_comparisons(&mut self, root: ExprId) -> Option<Vec<(ExprId, bool)>> {
-        let extents = self.extents(root)?;
+        let extents = self.usual_extents(root)?;
         let mut known: Vec<(ExprId, bool)> = Vec::new();
         for id in self.below(root) {
             let Some((op @ (Op::Lt | Op::Le), [a, b])) = self.op_of(id) else { continue };
@@ -713,9 +808,20 @@ impl Elements {
         Some(known)
     }
 
+    /// The ends of elements where inputs of which nothing is stated lie in the working range.
+    fn usual_extents(&mut self, root: ExprId) -> Option<FxHashMap<ExprId, Extent>> {
+        let stated = self.numbers.clone();
+        let usual = self.usual.clone();
+        self.lies_in_working_range(root);
+        self.numbers.retain(|source, _| stated.contains_key(source) || usual.contains(source));
+        let found = self.extents(root);
+        self.numbers = stated;
+        found
+    }
+
     /// Returns an element in which bounds that never bite are left out, and comparisons with one outcome are that.
     pub(super) fn without_idle_bounds(&mut self, root: ExprId) -> Option<ExprId> {
-        let extents = self.extents(root)?;
+        let extents = self.usual_extents(root)?;
         let mut made: FxHashMap<ExprId, ExprId> = FxHashMap::default();
         for id in self.below(root) {
             let expr = self.expr(id)?.clone();

@@ -127,11 +127,18 @@ impl Elements {
     /// zero among them is negative.
     fn open_zeros(&mut self, root: ExprId) -> Option<FxHashSet<ExprId>> {
         let (mut open, mut plus) = (FxHashSet::default(), FxHashSet::default());
+        let known = self.extents(root)?;
         for id in self.below(root) {
             self.spend(1)?;
             let Some(expr) = self.expr(id) else { continue };
-            if self.has_no_negative_zero(id, expr, &plus) {
+            let extent = known.get(&id).filter(|_| expr.dtype.is_float());
+            let is_no_zero = extent.is_some_and(|found| found.is_apart_from_zero());
+            let is_positive = is_no_zero && extent.is_some_and(|found| found.is_never_negative());
+            if is_positive || self.has_no_negative_zero(id, expr, &plus) {
                 plus.insert(id);
+                continue;
+            }
+            if is_no_zero {
                 continue;
             }
             let own = match &expr.form {

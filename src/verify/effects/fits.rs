@@ -56,6 +56,7 @@ fn call_surely_holds(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
         || operator.facts.not_on_views && !is_own(f, side, node)
         || !is_held_by_memory(f, view, operator, node)
         || operands_are_hearsay(f, side, node)
+        || bound.args.iter().any(|arg| is_unread(arg))
         || !operator.facts.numbers && has_number_for_tensor(view, operator, &bound)
     {
         return false;
@@ -102,6 +103,11 @@ fn call_surely_holds(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
             || fits(f, side, node, if operator.facts.copies { operator } else { stated }, &bound))
         && holds_by_layout(f, side, node, operator, &bound)
         && (!writes || f.writes_plainly(side, node, operator))
+}
+
+/// Whether an argument holds what is no value that is known: it may be any.
+fn is_unread(arg: &Arg) -> bool {
+    matches!(arg, Arg::Other(_)) || arg.items().is_some_and(|all| all.iter().any(is_unread))
 }
 
 /// Whether the first operand of a call is what another call made, in memory of its own.

@@ -6,21 +6,73 @@
 use rustc_hash::FxHashSet;
 
 use crate::analysis::call::{draws, writes};
-use crate::analysis::{Place, Stamp, places_of};
+use crate::analysis::{Place, Stamp, getitem_of, places_of};
 use crate::graph::{Arg, BodyId, Dtype, NodeId, NodeKind, ValueType, View};
 use crate::ops::{Bound, CallSite, Operator, Total};
 use crate::rules::element::arena::Op;
-use crate::rules::table::{Meaning, Real, hides_nan, meaning, real as real_function};
+use crate::rules::table::{Meaning, Real, edge_of, hides_nan, is_never_infinite, meaning, real as real_function};
 use crate::term::store::ValueId;
 use crate::term::term::Side;
 use crate::verify::functional::key::Aspect;
 use crate::verify::functional::values::{Functional, bind};
 use crate::verify::prove::real::{self, Reals};
 
-/// Whether a value that is rounded elsewhere is computed from, or made of what is taken to lie in the working range: poles and ends of dtypes are nearer than
-/// roundings to narrower floats, and what these make of them is bounded nowhere.
+/// Whether a value that is rounded elsewhere is computed from otherwise than by what has no end, in wide floats, or made of what is only taken to lie in the working range: poles and
+/// ends of dtypes are nearer than roundings to narrower floats, and what these make of them is bounded nowhere.
 pub fn is_wider_inside(f: &mut Functional<'_>, reals: &Reals, whole: bool) -> bool {
-    reals.wider && (!inner(f, reals).is_empty() || !real::assumed(f, reals, whole).is_empty())
+    let passed_on = |f: &mut Functional<'_>| inner(f, reals).is_empty() || is_passed_on(f, reals);
+    reals.wider && (!passed_on(f) || !real::only_assumed(f, reals, whole).is_empty())
+}
+
+/// Whether all that is made of values that are equal over the reals only is made by what has no end, in wide floats: it passes an error on as far in both graphs.
+fn is_passed_on(f: &mut Functional<'_>, reals: &Reals) -> bool {
+    let mut classes: FxHashSet<ValueId> = FxHashSet::default();
+    for value in reals.pairs.iter().flat_map(|(a, b)| [*a, *b]) {
+        classes.insert(f.store.find(value));
+    }
+    for side in [Side::Before, Side::After] {
+        let view = f.view(side);
+        let mut follows: FxHashSet<NodeId> = FxHashSet::default();
+        for node in view.nodes(BodyId::ROOT) {
+            let made = view.kind(node) == NodeKind::Call && view.operands(node).any(|n| follows.contains(&n));
+            if made && !has_no_end(f, side, node) {
+                return false;
+            }
+            let own = places_of(view, node).into_iter().any(|place| {
+                let given = f.outcome(side, place);
+                classes.contains(&f.store.find(given))
+            });
+            if own || made {
+                follows.insert(node);
+            }
+        }
+    }
+    true
+}
+
+/// Whether a call moves, adds, multiplies or bends wide floats, without a divisor and without an end.
+fn has_no_end(f: &Functional<'_>, side: Side, node: NodeId) -> bool {
+    let view = f.view(side);
+    if getitem_of(view, node).is_some() {
+        return true;
+    }
+    let wide = view.ty(node).as_tensor().is_some_and(|t| matches!(t.dtype, Dtype::F32 | Dtype::F64));
+    let Some(operator) = f.registry.operator_of(view, node).filter(|o| o.effects.is_pure() && wide) else {
+        return false;
+    };
+    let target = &*operator.target;
+    let adds = matches!(
+        meaning(target),
+        Some(
+            Meaning::Binary(Op::Add | Op::Sub | Op::Mul)
+                | Meaning::Sum(_)
+                | Meaning::Mean
+                | Meaning::MatMul
+                | Meaning::Convert
+        )
+    );
+    let bends = is_never_infinite(target) || matches!(real_function(target), Some(Real::Relu | Real::Silu));
+    (adds || bends || operator.facts.moves) && (0..operator.schema.params.len()).all(|k| edge_of(target, k).is_none())
 }
 
 /// Returns the names of nodes that are equal over the reals only and that more is computed from.
@@ -32,7 +84,7 @@ pub fn inner(f: &Functional<'_>, reals: &Reals) -> Vec<String> {
         let mut open = readers(view, key.place);
         // A result that is taken out of several is the value itself.
         while let Some(reader) = open.pop() {
-            match crate::analysis::getitem_of(view, reader) {
+            match getitem_of(view, reader) {
                 Some((of, _)) if of == key.place.node => open.extend(view.users_in_order(reader)),
                 _ if view.kind(reader) == NodeKind::Output => {}
                 _ => {
@@ -49,7 +101,7 @@ pub fn inner(f: &Functional<'_>, reals: &Reals) -> Vec<String> {
 fn readers(view: &dyn View, place: Place) -> Vec<NodeId> {
     let mut users = view.users_in_order(place.node);
     let takes = |item: u32| place.item == Place::WHOLE || item == place.item;
-    users.retain(|n| crate::analysis::getitem_of(view, *n).is_none_or(|(_, item)| takes(item)));
+    users.retain(|n| getitem_of(view, *n).is_none_or(|(_, item)| takes(item)));
     users
 }
 
@@ -220,7 +272,7 @@ fn takes_reals(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
         NodeKind::Call if chooses_what_joins(f, side, node) => return true,
         NodeKind::Call => {}
     }
-    if crate::analysis::getitem_of(view, node).is_some() {
+    if getitem_of(view, node).is_some() {
         return is_real(f, view.ty(node));
     }
     let Some(operator) = f.registry.operator_of(view, node) else { return false };
@@ -249,7 +301,33 @@ fn takes_reals(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
         && !hides_nan(&computed.target)
         && !sees_bits
         && !takes_bodies
-        && is_real(f, view.ty(node))
+        && is_real_as_read(f, side, node, &computed.target)
+}
+
+/// Whether what is taken of a node's results is real numbers: the places at which what is given in order stands are none, where somebody asks for them.
+fn is_real_as_read(f: &mut Functional<'_>, side: Side, node: NodeId, target: &str) -> bool {
+    let view = f.view(side);
+    let in_order = matches!(
+        meaning(target),
+        Some(
+            Meaning::Sorted
+                | Meaning::Extreme(_)
+                | Meaning::RunningExtreme(_)
+                | Meaning::Median
+                | Meaning::MaxPooling(_)
+        )
+    );
+    let all = match view.ty(node) {
+        ValueType::Many(all) if in_order => all,
+        ty => return is_real(f, ty),
+    };
+    let items: Option<Vec<u32>> = view
+        .users_in_order(node)
+        .into_iter()
+        .map(|user| getitem_of(view, user).filter(|(of, _)| *of == node).map(|(_, item)| item))
+        .collect();
+    let Some(items) = items else { return is_real(f, view.ty(node)) };
+    items.into_iter().all(|item| all.get(item as usize).is_some_and(|ty| is_real(f, ty)))
 }
 
 /// Whether what a call writes is made as real numbers: truths that are written to floats are none.

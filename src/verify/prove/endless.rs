@@ -20,7 +20,7 @@ use crate::rules::table::{
 };
 use crate::sym::Dim;
 use crate::term::store::ValueId;
-use crate::term::term::Side;
+use crate::term::term::{self, Side};
 use crate::verify::functional::values::{Functional, bind};
 use crate::verify::prove::carried;
 use crate::verify::prove::poles;
@@ -235,6 +235,23 @@ pub(super) fn grows_beyond(f: &mut Functional<'_>, value: ValueId) -> Option<boo
     })
 }
 
+/// Whether a value surely lies in the working range, where inputs do.
+pub(super) fn is_usual(f: &mut Functional<'_>, value: ValueId) -> bool {
+    let [_, most] = poles::TERMS;
+    let found = poles::looked_into(f, value, most, |l| {
+        let Meant::One(x) = l.meant(value)? else { return None };
+        let class = l.f.store.find(value);
+        let below = l.speaker.e.below(x.expr);
+        if stands_for_itself(l, x.expr, class) || !beyond_of(l, &below, None, &mut Reaches::default(), DEEP).is_empty()
+        {
+            return None;
+        }
+        l.speaker.e.lies_in_working_range(x.expr);
+        l.speaker.e.is_within_working_range(x.expr)
+    });
+    found == Some(true)
+}
+
 /// How far values reach that may be beyond the working range, as far as it was asked.
 pub(in crate::verify) type Reaches = FxHashMap<ValueId, Option<Reach>>;
 
@@ -255,7 +272,11 @@ fn reach_from(f: &mut Functional<'_>, value: ValueId, known: &mut Reaches, depth
         return None;
     }
     let [_, most] = poles::TERMS;
-    let found = poles::looked_into(f, value, most, |l| {
+    if f.store.is_near(value) && reach_of_call(f, value, known, depth).is_none() {
+        return None;
+    }
+    // Both graphs' values of a class leave their dtype together: that was asked when they were shown equal.
+    let found = poles::looked_into_as(f, value, most, true, |l| {
         let Meant::One(x) = l.meant(value)? else { return None };
         let below = l.speaker.e.below(x.expr);
         if stands_for_itself(l, x.expr, key) {
@@ -282,7 +303,7 @@ fn stands_for_itself(l: &mut Lowering<'_, '_>, expr: ExprId, class: ValueId) -> 
 
 /// The same of a value that is not looked into: it leaves its dtype where its function ends somewhere, or where its operands do, and is no more than they come to together.
 fn reach_of_call(f: &mut Functional<'_>, value: ValueId, known: &mut Reaches, depth: usize) -> Option<Reach> {
-    let Some(key) = f.store.key(value) else { return Some(Reach::ANY) };
+    let Some(key) = f.store.key(value) else { return reach_of_moved(f, value, known, depth) };
     let (view, node) = (f.view(key.side), key.place.node);
     let ends = f.registry.operator_of(view, node).is_some_and(|operator| {
         let Some(bound) = bind(operator, view, node) else { return true };
@@ -298,6 +319,17 @@ fn reach_of_call(f: &mut Functional<'_>, value: ValueId, known: &mut Reaches, de
     let within = children.into_iter().filter_map(|child| reach_from(f, child, known, depth)).map(Reach::most);
     let most = within.reduce(|all, one| all * one)?;
     let most = if most > greatest(Dtype::F32) { f64::INFINITY } else { most };
+    Some(Reach { low: -most, high: most })
+}
+
+/// The same of what no node gives: where it only moves elements, as far as these reach.
+fn reach_of_moved(f: &mut Functional<'_>, value: ValueId, known: &mut Reaches, depth: usize) -> Option<Reach> {
+    let moves =
+        |form: &term::Form| matches!(form, term::Form::View { .. } | term::Form::Scatter { .. } | term::Form::Item(_));
+    let Some(term) = f.term(value).filter(|term| moves(&term.form)) else { return Some(Reach::ANY) };
+    let Some(depth) = depth.checked_sub(1) else { return Some(Reach::ANY) };
+    let all: Vec<Reach> = term.children.iter().filter_map(|child| reach_from(f, *child, known, depth)).collect();
+    let most = all.into_iter().map(Reach::most).reduce(f64::max)?;
     Some(Reach { low: -most, high: most })
 }
 

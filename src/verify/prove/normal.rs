@@ -40,8 +40,7 @@ pub fn equal(f: &mut Functional<'_>, a: ValueId, b: ValueId, fuel: &mut usize) -
         let bound = f.sizes.settled_names();
         let symbols = f.sizes.symbols().clone();
         let given = (*fuel).min(f.budget.work);
-        let speaker =
-            Speaker { registry: f.registry, e: Elements::bit_by_bit(symbols, bound, given), over_reals: false };
+        let speaker = Speaker::new(f.registry, Elements::bit_by_bit(symbols, bound, given), false);
         let names: FxHashMap<_, _> = f.store.targets().map(|(c, t)| (c, t.to_string())).collect();
         let mut lowering = Lowering { f: &mut *f, terms, names, speaker, meant: FxHashMap::default() };
         let shown = shown(&mut lowering, a, b).filter(|names| !lowering.f.kinds.sees_nan || keep_nan(names));
@@ -64,7 +63,7 @@ fn of_element<R>(
     let limit = f.budget.region.min(64);
     let terms = region(f, value, value, limit, Ends::Nowhere).terms;
     let (bound, symbols) = (f.sizes.settled_names(), f.sizes.symbols().clone());
-    let speaker = Speaker { registry: f.registry, e: Elements::new(symbols, bound, f.budget.work), over_reals: false };
+    let speaker = Speaker::new(f.registry, Elements::new(symbols, bound, f.budget.work), false);
     let names: FxHashMap<_, _> = f.store.targets().map(|(c, t)| (c, t.to_string())).collect();
     let mut lowering = Lowering { f, terms, names, speaker, meant: FxHashMap::default() };
     let found = match lowering.meant(value)? {

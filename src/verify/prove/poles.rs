@@ -268,7 +268,7 @@ fn lies_as(e: &mut Elements, root: ExprId) -> Option<BesideZero> {
 
 pub(super) fn lowering<'l, 'f>(f: &'l mut Functional<'f>, terms: FxHashMap<ValueId, Term>) -> Lowering<'l, 'f> {
     let (bound, symbols) = (f.sizes.settled_names(), f.sizes.symbols().clone());
-    let speaker = Speaker { registry: f.registry, e: Elements::new(symbols, bound, f.budget.work), over_reals: true };
+    let speaker = Speaker::new(f.registry, Elements::new(symbols, bound, f.budget.work), true);
     let names: FxHashMap<_, _> = f.store.targets().map(|(c, t)| (c, t.to_string())).collect();
     Lowering { f, terms, names, speaker, meant: FxHashMap::default() }
 }
@@ -304,9 +304,20 @@ pub(super) fn looked_into<R>(
     most: usize,
     look: impl FnOnce(&mut Lowering<'_, '_>) -> Option<R>,
 ) -> Option<R> {
+    looked_into_as(f, value, most, false, look)
+}
+
+/// The same; `itself`: of such a class itself, what one of both graphs makes it of.
+pub(super) fn looked_into_as<R>(
+    f: &mut Functional<'_>,
+    value: ValueId,
+    most: usize,
+    itself: bool,
+    look: impl FnOnce(&mut Lowering<'_, '_>) -> Option<R>,
+) -> Option<R> {
     let value = f.store.find(value);
     let mut terms = region(f, value, value, f.budget.region.min(most), Ends::Nowhere).terms;
-    terms.retain(|class, _| !f.store.is_near(*class));
+    terms.retain(|class, _| itself && *class == value || !f.store.is_near(*class));
     let mut l = lowering(f, terms);
     let found = look(&mut l)?;
     let defined = std::mem::take(&mut l.speaker.e.defined);

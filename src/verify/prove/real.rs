@@ -93,7 +93,7 @@ pub fn equal(f: &mut Functional<'_>, reals: &mut Reals, a: ValueId, b: ValueId, 
         let bound = f.sizes.settled_names();
         let symbols = f.sizes.symbols().clone();
         let given = (*fuel).min(f.budget.work);
-        let speaker = Speaker { registry: f.registry, e: Elements::new(symbols, bound, given), over_reals: true };
+        let speaker = Speaker::new(f.registry, Elements::new(symbols, bound, given), true);
         let names: FxHashMap<_, _> = f.store.targets().map(|(c, t)| (c, t.to_string())).collect();
         let mut lowering = Lowering { f: &mut *f, terms, names, speaker, meant: FxHashMap::default() };
         let shown = shown(&mut lowering, reals, a, b);
@@ -137,7 +137,7 @@ fn equal_but_for_nan(
     }
     let given = (*fuel).min(f.budget.work);
     let e = Elements::bit_by_bit(f.sizes.symbols().clone(), f.sizes.settled_names(), given);
-    let speaker = Speaker { registry: f.registry, e, over_reals: false };
+    let speaker = Speaker::new(f.registry, e, false);
     let names: FxHashMap<_, _> = f.store.targets().map(|(c, t)| (c, t.to_string())).collect();
     let mut l = Lowering { f: &mut *f, terms, names, speaker, meant: FxHashMap::default() };
     let free = without_guards(&mut l, reals, a, b);
@@ -603,8 +603,22 @@ fn read_by(f: &mut Functional<'_>, value: ValueId) -> Vec<ValueId> {
 /// Returns the names of what is assumed to lie in the working range: of whole graphs, of the first node that gives a value, since which one was met first
 /// depends on what was looked at.
 pub fn assumed(f: &mut Functional<'_>, reals: &Reals, whole: bool) -> BTreeSet<String> {
+    named(f, &reals.assumed, whole)
+}
+
+/// The same of what is not shown to lie there, wherever inputs do.
+pub fn only_assumed(f: &mut Functional<'_>, reals: &Reals, whole: bool) -> BTreeSet<String> {
+    let is_open = |f: &mut Functional<'_>, source: &Source| match source {
+        Source::Value(id) => !endless::is_usual(f, *id),
+        Source::Call { .. } => true,
+    };
+    let open: Vec<Source> = reals.assumed.iter().filter(|source| is_open(f, source)).cloned().collect();
+    named(f, &open, whole)
+}
+
+fn named(f: &mut Functional<'_>, sources: &[Source], whole: bool) -> BTreeSet<String> {
     let (mut out, mut open) = (BTreeSet::new(), BTreeMap::new());
-    for source in &reals.assumed {
+    for source in sources {
         match source {
             Source::Call { target, .. } => {
                 out.insert(target.to_string());

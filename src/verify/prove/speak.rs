@@ -80,6 +80,9 @@ impl Lowering<'_, '_> {
                 let source = self.speaker.e.source(Source::Value(id));
                 if self.is_given(&key) {
                     self.speaker.e.given.insert(source);
+                    if self.f.domain_of(id).is_none() {
+                        self.speaker.e.is_usual(source);
+                    }
                 }
                 if let Some((low, high)) = integers.filter(|_| ty.dtype.is_integer()) {
                     self.speaker.e.lies_between(source, low, high);
@@ -91,6 +94,12 @@ impl Lowering<'_, '_> {
                 }
                 if let Some(few) = self.f.domain_of(id).and_then(few) {
                     self.speaker.e.is_one_of_few(source, &few);
+                }
+                if let Some(Domain::OneOf(all)) = self.f.domain_of(id)
+                    && ty.dtype.is_float()
+                    && all.iter().all(|v| v.is_finite())
+                {
+                    self.speaker.e.is_one_listed(source, all);
                 }
                 if self.f.domain_of(id).is_some_and(holds_powers) && ty.dtype.is_float() {
                     self.speaker.e.is_power_of_two(source);
