@@ -397,7 +397,7 @@ const FAULTS: &[(&str, &str, &str, Fault)] = &[
     ),
     ("x: \"f32[4, 5]\"", "i64[6, 2] = nonzero_static.default(x, size = 6)", "LessEqual", Fault::Inputs),
     ("x: \"f32[3, 4]\", m: \"b8[4]\"", "f32[u0] = masked_select.default(x, m)", "MaskedSelect", Fault::Inputs),
-    ("x: \"i64[3]\", a: \"i64[3]\"", "i64[3] = clamp.Tensor(x, a)", "ClipByValueV2", Fault::Inputs),
+    ("x: \"i64[3]\", a: \"i64[3]\"", "i64[3] = clamp.Tensor(x, a)", "ClipByValueV2", Fault::Between(1, 2)),
     (
         "x: \"f32[3, 4]\", j: \"i64[2, 4]\", v: \"f32[2, 4]\"",
         "f32[3, 4] = scatter_reduce.two(x, 0, j, v, 'sum')",
