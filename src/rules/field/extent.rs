@@ -264,6 +264,12 @@ impl Elements {
         Some(self.extent_of(root)?.is_apart_from_zero())
     }
 
+    /// Between which numbers an element lies that is surely on one side of 0.
+    pub fn ends_apart_from_zero(&mut self, root: ExprId) -> Option<(f64, f64)> {
+        let extent = self.extent_of(root)?;
+        extent.is_apart_from_zero().then_some((extent.low, extent.high))
+    }
+
     /// Says of floats of which nothing is stated that they lie in the working range.
     pub fn lies_in_working_range(&mut self, root: ExprId) {
         let below = self.below(root);

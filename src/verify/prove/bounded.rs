@@ -34,6 +34,8 @@ pub struct Asked<'e> {
     pub leaving: &'e Leaving,
     /// The largest magnitudes of sources that are next to nothing.
     pub tiny: &'e FxHashMap<SourceId, f64>,
+    /// Between which numbers sources lie that are no inputs and surely on one side of 0.
+    pub apart: &'e FxHashMap<SourceId, (f64, f64)>,
 }
 
 /// Whether the bound of the second is small enough on every box, at every size.
@@ -103,7 +105,7 @@ fn as_chosen(e: &mut Elements, x: &Array, y: &Array, known: &Asked<'_>) -> Optio
 }
 
 fn on_all_boxes(e: &mut Elements, x: &Array, y: &Array, common: Option<&Common>, known: &Asked<'_>) -> Option<bool> {
-    let Asked { finite, stated, leaving, tiny } = *known;
+    let Asked { finite, stated, leaving, tiny, apart } = *known;
     // What is tiny is lost under a root that only the second takes.
     if e.has_roots_of_what_vanishes(y.expr)? && !e.has_roots_of_what_vanishes(x.expr)? {
         return Some(false);
@@ -145,6 +147,7 @@ fn on_all_boxes(e: &mut Elements, x: &Array, y: &Array, common: Option<&Common>,
                 stated,
                 leaving: &leaving,
                 tiny: &none,
+                apart,
                 reach: reach(half),
                 parts,
                 sizes: &sizes,
@@ -203,6 +206,8 @@ struct Ends<'e> {
     leaving: &'e Leaving,
     /// The largest magnitudes of sources that are next to nothing, where that is looked at.
     tiny: &'e FxHashMap<SourceId, f64>,
+    /// Between which numbers sources lie that are surely on one side of 0.
+    apart: &'e FxHashMap<SourceId, (f64, f64)>,
     /// The end of the working range.
     reach: f64,
     /// Sources that are above 0, or below.
@@ -220,6 +225,9 @@ impl Ends<'_> {
                 Some(most) => Interval::new(-most, *most)?,
                 None => Interval::new(centre - width, centre + width)?,
             };
+            if let Some(ends) = source.and_then(|s| self.apart.get(&s)) {
+                return part(around, *ends);
+            }
             let domain = source.and_then(|s| self.stated.get(&s)).unwrap_or(&Domain::Any);
             match source.and_then(|s| self.parts.get(&s)) {
                 Some(true) => part(around, (0.125, f64::MAX)),

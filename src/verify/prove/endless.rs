@@ -235,6 +235,15 @@ pub(super) fn grows_beyond(f: &mut Functional<'_>, value: ValueId) -> Option<boo
     })
 }
 
+/// Between which numbers a value lies that is surely on one side of 0, whatever it is made of.
+pub(super) fn ends_apart(f: &mut Functional<'_>, value: ValueId) -> Option<(f64, f64)> {
+    let [few, _] = poles::TERMS;
+    poles::looked_into(f, value, few, |l| {
+        let Meant::One(x) = l.meant(value)? else { return None };
+        l.speaker.e.ends_apart_from_zero(x.expr)
+    })
+}
+
 /// Whether a value surely lies in the working range, where inputs do.
 pub(super) fn is_usual(f: &mut Functional<'_>, value: ValueId) -> bool {
     let [_, most] = poles::TERMS;

@@ -381,7 +381,8 @@ fn are_one(l: &mut Lowering<'_, '_>, reals: &mut Reals, x: &Array, y: &Array, al
         return Some(true);
     }
     let (leaving, tiny) = (leaving(l, reals, &[x.expr, y.expr]), next_to_nothing(l, reals, &[x.expr, y.expr]));
-    let known = bounded::Asked { finite: &finite, stated: &domains, leaving: &leaving, tiny: &tiny };
+    let apart = divisors_apart(l, &[x.expr, y.expr]);
+    let known = bounded::Asked { finite: &finite, stated: &domains, leaving: &leaving, tiny: &tiny, apart: &apart };
     let bounded = bounded::is_bounded(&mut l.speaker.e, &x, &y, &known)?;
     if bounded {
         reals.assumed.extend(free);
@@ -440,6 +441,31 @@ fn leaving(l: &mut Lowering<'_, '_>, reals: &mut Reals, roots: &[ExprId]) -> Lea
     for (source, _) in calls {
         let reach = endless::reach_in_order(l, source, &mut reals.reaches).unwrap_or(Some(Reach::ANY));
         out.extend(reach.map(|reach| (source, reach)));
+    }
+    out
+}
+
+/// Returns between which numbers what is read as a divisor, or as a factor of one, lies that is no input and surely on one side of 0.
+fn divisors_apart(l: &mut Lowering<'_, '_>, roots: &[ExprId]) -> FxHashMap<SourceId, (f64, f64)> {
+    let mut open: Vec<ExprId> = Vec::new();
+    for id in roots.iter().flat_map(|root| l.speaker.e.below(*root)) {
+        open.extend(l.speaker.e.op_of(id).filter(|(op, _)| *op == Op::Div).and_then(|(_, kids)| kids.get(1)));
+    }
+    let (mut seen, mut out) = (FxHashSet::default(), FxHashMap::default());
+    while let Some(id) = open.pop() {
+        if !seen.insert(id) {
+            continue;
+        }
+        match l.speaker.e.expr(id).map(|x| x.form.clone()) {
+            Some(Form::Op(Op::Mul)) => {
+                open.extend(l.speaker.e.op_of(id).map(|(_, kids)| kids.to_vec()).unwrap_or_default())
+            }
+            Some(Form::Load(source, _)) => {
+                let ends = made(l, source).and_then(|value| endless::ends_apart(l.f, value));
+                out.extend(ends.map(|ends| (source, ends)));
+            }
+            _ => {}
+        }
     }
     out
 }

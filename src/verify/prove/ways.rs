@@ -8,9 +8,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::{Stamp, getitem_of, places_of};
 use crate::graph::{BodyId, NodeId, NodeKind};
+use crate::rules::meaning::Meant;
+use crate::rules::table::{Meaning, meaning};
 use crate::term::store::ValueId;
 use crate::term::term::Side;
-use crate::verify::functional::values::Functional;
+use crate::verify::functional::values::{Functional, bind};
+use crate::verify::prove::poles;
 use crate::verify::prove::real::Reals;
 
 /// How many classes with several values of a graph are looked at.
@@ -122,6 +125,12 @@ fn are_not_mixed(f: &mut Functional<'_>, side: Side, classes: &Classes) -> Resul
     // Of each node: of which values of which classes it is made.
     let mut made: FxHashMap<NodeId, FxHashMap<ValueId, Made>> = FxHashMap::default();
     for node in view.nodes(BodyId::ROOT).filter(|n| view.kind(*n) != NodeKind::Output) {
+        // What is always chosen is what is given, bit by bit.
+        if let Some(chosen) = always_chosen(f, side, node) {
+            let own = made.get(&chosen).cloned();
+            made.extend(own.map(|own| (node, own)));
+            continue;
+        }
         let mut own: FxHashMap<ValueId, Made> = FxHashMap::default();
         for (class, value) in view.operands(node).filter_map(|n| made.get(&n)).flatten() {
             if *own.entry(*class).or_insert(*value) != *value {
@@ -148,4 +157,20 @@ fn are_not_mixed(f: &mut Functional<'_>, side: Side, classes: &Classes) -> Resul
         }
     }
     Ok(())
+}
+
+/// Returns the operand that a choice always makes, of the type of the result: what decides it is made of numbers of the graph.
+fn always_chosen(f: &mut Functional<'_>, side: Side, node: NodeId) -> Option<NodeId> {
+    let view = f.view(side);
+    let operator = f.registry.operator_of(view, node).filter(|o| meaning(&o.target) == Some(Meaning::Where))?;
+    let bound = bind(operator, view, node)?;
+    let (truth, first, second) = (bound.get(0).as_node()?, bound.get(1).as_node(), bound.get(2).as_node());
+    let value = f.read(side, truth, node);
+    let [few, _] = poles::TERMS;
+    let holds = poles::looked_into(f, value, few, |l| {
+        let Meant::One(x) = l.meant(value)? else { return None };
+        l.speaker.e.number(x.expr)
+    })?;
+    let chosen = if holds != 0 { first } else { second }?;
+    (view.ty(chosen) == view.ty(node)).then_some(chosen)
 }
