@@ -383,3 +383,16 @@ fn operands_of_an_operator_that_nobody_describes_have_the_same_names_in_each_cal
     let reason = airlock::verify::unlike_models(&before, &after).unwrap();
     assert!(reason.contains("`mylib.foo.default`") && reason.contains("is given `mat2`"), "{reason}");
 }
+
+#[test]
+fn a_model_that_no_longer_says_how_it_is_called_is_another() {
+    let mut all = entries("torchair_doc_model");
+    let before = read_entries(&all).unwrap();
+    let (_, content) = all.iter_mut().find(|(n, _)| n.ends_with("model.json")).unwrap();
+    let mut json: serde_json::Value = serde_json::from_slice(content).unwrap();
+    json["graph_module"]["module_call_graph"] = serde_json::json!([]);
+    *content = serde_json::to_vec(&json).unwrap();
+    let after = read_entries(&all).unwrap();
+    let reason = airlock::verify::unlike_models(&before, &after).unwrap();
+    assert!(reason.contains("no longer says how it is called"), "{reason}");
+}
