@@ -40,7 +40,7 @@ families! {
     "picks" Exact "element/pick.rs" ["choose-greater" "choose-greater-number" "greatest-magnitude" "remainder-of-cut"]
     "held integers" Exact "element/held.rs" ["held-before-integers"]
     "quantised" Exact "element/quantised.rs" ["bound-of-cut" "greatest-of-cuts" "sign-of-cut"]
-    "comparisons" Exact "element/compare.rs" ["compare-before-cast" "compare-bits" "compare-bound" "compare-by-comparison" "compare-indices" "compare-magnitude" "compare-opposites" "compare-product" "compare-ranges" "count-is-any" "difference-is-zero" "greater-is-itself" "not-less-than-itself" "product-is-zero"]
+    "comparisons" Exact "element/compare.rs" ["compare-before-cast" "compare-bits" "compare-bound" "compare-by-comparison" "compare-indices" "compare-magnitude" "compare-opposites" "compare-product" "compare-ranges" "count-is-any" "difference-is-zero" "finite-by-nothing" "greater-is-itself" "not-less-than-itself" "product-is-zero"]
     "numbers" Exact "element/numbers.rs" ["compare-numbers"]
     "integers in order" Exact "element/lattice.rs" ["order-of-integers"]
     "integers" Exact "element/integer.rs" ["bits-apart" "bound-of-sums" "compare-sums" "division-by-range" "division-is-shift" "divisions-compose" "integer-ring" "lowest-bits" "quotient-of-index" "quotient-of-opposite" "quotient-rounded-up" "remainder-by-quotient"]

@@ -3,10 +3,10 @@
 //! ## What it says
 //! A float that is an integer, within what an integer dtype holds, is the same number converted to that dtype and back; a number that is chosen where a float
 //! equals itself, else another, is that number. So both are but for NaN, which such a conversion and such a choice hide: what is without them shows
-//! more of it, and that all the way up.
+//! more of it, and that all the way up; where inputs are numbers of the working range neither does.
 //!
 //! ## When it is wrong
-//! Where a NaN would turn a comparison, or is no NaN at the end. Which zero it is counts where something is divided by it. Not the other way round: a graph
+//! Where what is hidden is the NaN of numbers (`log(x)` below 0, `0 / 0`). Where a NaN would turn a comparison, or is no NaN at the end. Which zero it is counts where something is divided by it. Not the other way round: a graph
 //! may not hide what it showed.
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -14,12 +14,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::graph::Dtype;
 use crate::rules::definedness::passes_on;
 use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
-use crate::rules::element::cast::most_whole;
+use crate::rules::element::cast::{keeps_order, most_whole};
 use crate::rules::element::make::ends;
-use crate::rules::table::FLOOR;
+use crate::rules::field::Extent;
+use crate::rules::table::{FLOOR, Real, real};
 
 impl Elements {
-    /// Returns an element without what hides NaN in it, where all that is left out reaches the end as it is; `None` where there is nothing of that kind.
+    /// Returns an element without what hides NaN in it, where all that is left out reaches the end as it is and is a number wherever inputs are some; `None` where there is
+    /// nothing of that kind.
     pub fn without_guards(&mut self, root: ExprId) -> Option<ExprId> {
         let mut made: FxHashMap<ExprId, ExprId> = FxHashMap::default();
         let mut above: FxHashSet<ExprId> = FxHashSet::default();
@@ -33,6 +35,7 @@ impl Elements {
             let (touched, hidden) = (sees(&above), sees(&within));
             let found = match self.guarded(&expr, &kids, &made)? {
                 Some(bare) => {
+                    self.is_number_of_numbers(bare)?.then_some(())?;
                     above.insert(id);
                     bare
                 }
@@ -51,6 +54,57 @@ impl Elements {
             made.insert(id, found);
         }
         made.get(&root).copied().filter(|found| *found != root && !within.contains(&root))
+    }
+
+    /// Whether an element is a number wherever the inputs that all of it is made of are some of the working range.
+    fn is_number_of_numbers(&mut self, root: ExprId) -> Option<bool> {
+        let stated = self.numbers.clone();
+        self.lies_in_working_range(root);
+        let extents = self.extents(root);
+        self.numbers = stated;
+        let (extents, mut numbers) = (extents?, FxHashSet::default());
+        for id in self.below(root) {
+            let expr = self.expr(id)?;
+            let is_number = |k: &ExprId| numbers.contains(k);
+            if !expr.dtype.is_float() || expr.kids.iter().all(is_number) && self.makes_a_number(expr, &extents) {
+                numbers.insert(id);
+            }
+        }
+        Some(numbers.contains(&root))
+    }
+
+    /// Whether an element that is made of numbers is one.
+    fn makes_a_number(&self, expr: &Expr, extents: &FxHashMap<ExprId, Extent>) -> bool {
+        let of = |k: &ExprId| extents.get(k).copied().unwrap_or_default();
+        let finite = || expr.kids.iter().all(|k| of(k).is_finite());
+        let first = expr.kids.first().map(of).unwrap_or_default();
+        match &expr.form {
+            Form::Load(source, _) => self.given.contains(source),
+            Form::Const(v) => !f64::from_bits(v.cast_unsigned()).is_nan(),
+            Form::Number(_) => true,
+            Form::Op(op) => match (op, expr.kids.as_slice()) {
+                (Op::Add | Op::Sub | Op::Mul, _) => finite(),
+                (Op::Div, [_, below]) => finite() && of(below).is_apart_from_zero(),
+                (Op::Neg | Op::Abs | Op::Max | Op::Min | Op::AtLeast | Op::AtMost | Op::Round | Op::Choose, _) => true,
+                // There are floats that have no infinite number.
+                (Op::Cast, _) => keeps_order(expr.dtype),
+                _ => false,
+            },
+            Form::Reduce(Fold::Most | Fold::Least, ..) => true,
+            Form::Reduce(Fold::Sum, ..) => finite(),
+            Form::Named(target, _) if **target == *FLOOR => true,
+            Form::Named(target, _) => match real(target) {
+                Some(Real::Exp | Real::Exp2 | Real::Expm1 | Real::Sigmoid | Real::Tanh | Real::Erf | Real::Erfc) => {
+                    true
+                }
+                Some(Real::Relu | Real::Square) => true,
+                Some(Real::Silu | Real::Sin | Real::Cos) => first.is_finite(),
+                Some(Real::Sqrt) => first.is_never_negative(),
+                Some(Real::Log | Real::Rsqrt) => first.is_never_negative() && first.is_apart_from_zero(),
+                _ => false,
+            },
+            _ => false,
+        }
     }
 
     /// Whether an element is a float converted to an integer.
@@ -108,7 +162,12 @@ impl Elements {
                 Form::Op(Op::Round) if expr.dtype.is_float() => {}
                 Form::Named(target, _) if **target == *FLOOR => {}
                 Form::Const(_) if self.float(id).is_some_and(|v| v.fract() == 0.0) => {}
-                Form::Op(Op::Max | Op::Min | Op::AtLeast | Op::AtMost | Op::Neg | Op::Abs) => open.extend(&expr.kids),
+                // A sum of two is rounded to one, too: what is not held exactly is a multiple of a larger power of two.
+                Form::Op(
+                    Op::Max | Op::Min | Op::AtLeast | Op::AtMost | Op::Neg | Op::Abs | Op::Add | Op::Sub | Op::Mul,
+                ) if expr.dtype.is_float() => {
+                    open.extend(&expr.kids);
+                }
                 // What is chosen where it is no NaN.
                 Form::Op(Op::Choose) => open.extend(expr.kids.iter().skip(1)),
                 _ => return false,
@@ -129,6 +188,8 @@ impl Elements {
                 (_, Some(v)) if !v.is_nan() => (v, v),
                 (Form::Op(Op::Max | Op::AtLeast), _) => (a.0.max(b.0), a.1.max(b.1)),
                 (Form::Op(Op::Min | Op::AtMost), _) => (a.0.min(b.0), a.1.min(b.1)),
+                (Form::Op(Op::Add), _) if a.0.is_finite() && b.0.is_finite() => (a.0 + b.0, a.1 + b.1),
+                (Form::Op(Op::Neg), _) => (-a.1, -a.0),
                 _ => all,
             };
             known.insert(id, own);

@@ -192,8 +192,9 @@ impl<'r> Speaker<'r> {
     fn graph(&mut self, graph: &Graph, values: &mut FxHashMap<NodeId, Meant>, nesting: usize) -> Option<()> {
         let nodes: Vec<NodeId> = graph.nodes(BodyId::ROOT).filter(|n| graph.kind(*n) == NodeKind::Call).collect();
         for node in nodes {
-            let meant = self.node(graph, node, values, nesting)?;
-            values.insert(node, meant);
+            let meant = self.node(graph, node, values, nesting);
+            self.e.spend(1)?;
+            values.insert(node, meant.unwrap_or(Meant::Unsaid));
         }
         Some(())
     }
@@ -345,6 +346,10 @@ impl<'r> Speaker<'r> {
         }
         self.graph(&expansion.graph, &mut own, nesting)?;
         let results: Vec<Meant> = expansion.results().iter().map(|a| self.result(a, &own)).collect::<Option<_>>()?;
+        // Of one of several results something may be said where of the others nothing is.
+        if results.iter().all(|one| matches!(one, Meant::Unsaid)) {
+            return None;
+        }
         match (graph.ty(node), <[Meant; 1]>::try_from(results)) {
             (ValueType::Tensor(t), Ok([Meant::One(a)])) => {
                 let same = a.dtype == t.dtype && self.same_sizes(&a.sizes, &t.sizes);

@@ -6,7 +6,7 @@
 //! at each place: what a window meets beside the input is beside it for the longer one, too.
 //!
 //! ## When it is wrong
-//! What a mean is divided by is no one number where windows end beyond the input, or what lies beside does not count: as many as are counted there. Bit by bit: the order in which a kernel sums is its own.
+//! What a mean is divided by is no one number where windows end beyond the input, or what lies beside does not count: as many as are counted there. Windows whose elements lie apart may hold none: their greatest is -inf, whatever bounds them before. Bit by bit: the order in which a kernel sums is its own.
 
 use smallvec::SmallVec;
 
@@ -33,6 +33,11 @@ pub struct Windows {
 }
 
 impl Windows {
+    /// Whether every window holds an element: where its elements lie apart, all of them may lie beside the input.
+    fn hold_elements(&self) -> bool {
+        self.steps.iter().zip(&self.pads).all(|(step, pad)| *step == 1 || *pad == 0)
+    }
+
     /// Returns the windows of what is in the windows of these, if those are windows again: these lie at each place, and all elements of both side by side.
     fn then(&self, next: &Windows) -> Option<Windows> {
         let is_whole = |w: &Windows| {
@@ -224,13 +229,14 @@ impl Speaker<'_> {
     /// The greatest over a window, beside which -inf stands.
     pub(super) fn greatest_in_window(&mut self, c: &Said<'_, '_>, rank: usize) -> Option<ExprId> {
         let x = c.array(0)?.clone();
-        // What keeps order may come after: a window holds an element.
+        // What keeps order may come after where a window holds an element.
+        let filled = self.is_uneven(c) || self.windows(c, rank)?.hold_elements();
         let bound = self.e.expr(x.expr).cloned().and_then(|expr| {
             let inner = *expr.kids.first()?;
             let relu = matches!(&expr.form, Form::Named(target, _) if real(target) == Some(Real::Relu));
             let number = expr.kids.get(1).is_some_and(|k| self.e.float(*k).is_some_and(|v| !v.is_nan()));
             let bounds = matches!(expr.form, Form::Op(Op::AtLeast | Op::AtMost | Op::Max | Op::Min)) && number;
-            (relu || bounds && self.e.float(inner).is_none()).then_some((expr, inner))
+            (filled && (relu || bounds && self.e.float(inner).is_none())).then_some((expr, inner))
         });
         let Some((expr, inner)) = bound else { return self.windowed(c, &x, rank) };
         let most = self.windowed(c, &Array { expr: inner, ..x }, rank)?;

@@ -189,8 +189,6 @@ pub struct Elements {
     pub(super) between: FxHashMap<SourceId, (i64, i64)>,
     /// Sources of one dimension that hold all its places, each once.
     pub(super) permutations: FxHashSet<SourceId>,
-    /// Inputs of which nothing is stated.
-    pub(in crate::rules) usual: FxHashSet<SourceId>,
     /// Between which floats elements of sources lie, none of which is NaN.
     pub(in crate::rules) numbers: FxHashMap<SourceId, (f64, f64)>,
     /// Of which few small integers elements of sources are one, of each dtype.
@@ -300,7 +298,6 @@ impl Elements {
             facts: Vec::new(),
             between: FxHashMap::default(),
             permutations: FxHashSet::default(),
-            usual: FxHashSet::default(),
             numbers: FxHashMap::default(),
             few: FxHashMap::default(),
             listed: FxHashMap::default(),

@@ -32,6 +32,9 @@ impl Elements {
         if let Some(number) = self.of_numbers(op, dtype, kids) {
             return Some(number);
         }
+        if let Some(chosen) = self.of_chosen_numbers(op, dtype, kids)? {
+            return Some(chosen);
+        }
         if let Some(whole) = self.of_whole(op, dtype, kids)? {
             return Some(whole);
         }
@@ -76,6 +79,21 @@ impl Elements {
             (Op::Round, [a]) => self.rounded_to_integer(dtype, *a),
             _ => self.raw(op, dtype, kids),
         }
+    }
+
+    /// Arithmetic of a number and of a choice of two of them, as the choice of what it makes of each.
+    fn of_chosen_numbers(&mut self, op: Op, dtype: Dtype, kids: &[ExprId]) -> Option<Option<ExprId>> {
+        let &[a, b] = kids else { return Some(None) };
+        for (choice, number, first) in [(a, b, true), (b, a, false)] {
+            let Some((Op::Choose, &[truth, p, q])) = self.op_of(choice) else { continue };
+            if [number, p, q].iter().any(|k| self.float(*k).is_none()) {
+                continue;
+            }
+            let made = [p, q].map(|k| self.of_numbers(op, dtype, &if first { [k, number] } else { [number, k] }));
+            let [Some(p), Some(q)] = made else { continue };
+            return self.op(Op::Choose, dtype, &[truth, p, q]).map(Some);
+        }
+        Some(None)
     }
 
     /// The number that two numbers make: of an `f64` sum, difference, product or quotient of shorter numbers the rounding is the one that the dtype makes.

@@ -49,11 +49,6 @@ impl Elements {
         self.numbers.insert(source, (low, high));
     }
 
-    /// Says that a source is an input of which nothing is stated.
-    pub fn is_usual(&mut self, source: SourceId) {
-        self.usual.insert(source);
-    }
-
     /// Says that every element of a source is one of some finite floats, as its dtype rounds them.
     pub fn is_one_listed(&mut self, source: SourceId, all: &[f64]) {
         self.listed.insert(source, all.into());

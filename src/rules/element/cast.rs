@@ -26,6 +26,8 @@ use crate::rules::element::index::{IndexId, Place};
 use crate::rules::element::make::{ends, width, wrapped};
 use crate::rules::element::rebuild::Moves;
 use crate::rules::table::{Meaning, Real, meaning, real};
+use crate::sym::Dim;
+use crate::term::term::Token;
 
 /// How many bounds and choices within one another are looked through.
 const NESTED: usize = 8;
@@ -106,18 +108,65 @@ impl Elements {
         self.op(Op::Cast, Dtype::I64, &[inner])
     }
 
-    /// Returns the integer that a sum, a difference or a product of two floats, or the opposite of one, is which are integers, whatever the sign of a zero.
-    fn whole_value(&mut self, x: ExprId) -> Option<Option<ExprId>> {
+    /// Returns the integer that floats which are integers make by sums, differences, products and signs, as an `i64`, whatever the sign of a zero.
+    fn whole_value(&mut self, x: ExprId, depth: usize) -> Option<Option<ExprId>> {
+        self.spend(1)?;
         let most = most_whole(self.dtype(x)?)?;
+        if let Some(whole) = self.whole(x) {
+            return Some(Some(whole));
+        }
+        let Some(depth) = depth.checked_sub(1) else { return Some(None) };
         let (op, kids) = match self.op_of(x) {
             Some((op @ (Op::Add | Op::Sub | Op::Mul), [a, b])) => (op, vec![*a, *b]),
             Some((Op::Neg, [a])) => (Op::Neg, vec![*a]),
             _ => return Some(None),
         };
-        let Some(kids) = kids.into_iter().map(|k| self.whole(k)).collect::<Option<Vec<_>>>() else { return Some(None) };
-        let made = self.op(op, Dtype::I64, &kids)?;
+        let mut wholes = Vec::new();
+        for kid in kids {
+            let Some(whole) = self.whole_value(kid, depth)? else { return Some(None) };
+            wholes.push(whole);
+        }
+        let made = self.op(op, Dtype::I64, &wholes)?;
         let fits = self.integers_of(made).is_some_and(|(low, high)| most.saturating_neg() <= low && high <= most);
         Some(fits.then_some(made))
+    }
+
+    /// Returns the integer that a sum of floats is which are integers, added up in any order: no part of it is farther from 0 than all of them together may be.
+    fn sum_of_integers(&mut self, x: ExprId) -> Option<Option<ExprId>> {
+        let Form::Load(source, at) = self.expr(x)?.form.clone() else { return Some(None) };
+        let Some(Source::Call { target, tokens, kids, .. }) = self.source_of(source).cloned() else {
+            return Some(None);
+        };
+        let ([kid], true) = (&*kids, *target == *format!("{:?}", Some(Fold::Sum))) else { return Some(None) };
+        let array = self.tensor_of(*kid)?.clone();
+        let within = self.highest_level(array.expr).into_iter().chain(self.levels_in(&at)).max();
+        let level = within.map_or(0, |l| l.saturating_add(1));
+        let (mut kept, mut sizes, mut places) = (at.iter().copied(), Vec::new(), SmallVec::<[IndexId; 4]>::new());
+        for (k, size) in array.sizes.iter().copied().enumerate() {
+            if tokens.iter().skip(1).any(|token| *token == Token::count(k)) {
+                let name = level.checked_add(u32::try_from(sizes.len()).ok()?)?;
+                sizes.push(size);
+                places.push(self.place(Place::Bound(name, size)));
+            } else {
+                places.push(kept.next()?);
+            }
+        }
+        let element = self.moved(array.expr, &Moves { vars: places, bound: None })?;
+        let Some(each) = self.whole_value(element, NESTED)? else { return Some(None) };
+        let fits = most_whole(array.dtype).is_some_and(|most| self.stays_below(each, &sizes, most));
+        if fits { self.reduced(Fold::Sum, level, &sizes, each).map(Some) } else { Some(None) }
+    }
+
+    /// Whether as many integers as there are places come to no more than a number, whatever their signs.
+    fn stays_below(&mut self, each: ExprId, sizes: &[Dim], most: i64) -> bool {
+        let count = sizes.iter().try_fold(1_i64, |n, size| n.checked_mul(self.most_of(*size)?.max(1)));
+        let largest = self.integers_of(each).map(|(low, high)| low.saturating_abs().max(high.saturating_abs()));
+        count.zip(largest).and_then(|(n, v)| n.checked_mul(v)).is_some_and(|reached| reached <= most)
+    }
+
+    /// The largest size that a dimension may have.
+    fn most_of(&self, size: Dim) -> Option<i64> {
+        size.fixed().or_else(|| self.symbols.range_of(size).max)
     }
 
     /// Returns the integer that an element of a product of matrices of floats is, whose elements are integers: as long as no sum of the largest ones leaves those that the dtype holds.
@@ -150,10 +199,7 @@ impl Elements {
             *factor = whole;
         }
         let each = self.op(Op::Mul, Dtype::I64, &factors)?;
-        let count = inner.fixed().or_else(|| self.symbols.range_of(inner).max);
-        let largest = self.integers_of(each).map(|(low, high)| low.saturating_abs().max(high.saturating_abs()));
-        let reached = count.zip(largest).and_then(|(n, v)| n.max(1).checked_mul(v));
-        if reached.is_none_or(|v| v > most) {
+        if !self.stays_below(each, &[inner], most) {
             return Some(None);
         }
         self.reduced(Fold::Sum, level, &[inner], each).map(Some)
@@ -379,7 +425,8 @@ impl Elements {
             && to != Dtype::Bool
             && width(to).is_some()
             && from.is_float()
-            && let Some(whole) = self.whole_value(x)?.or(self.product_of_integers(x)?)
+            && let Some(whole) =
+                self.whole_value(x, NESTED)?.or(self.product_of_integers(x)?).or(self.sum_of_integers(x)?)
             && self.stays_whole(whole, to)
         {
             self.by("integers-as-floats");

@@ -2,7 +2,7 @@
 //!
 //! ## What it says
 //! Among integers `a <= b` is not `b < a`, `a == b` is `a - b == 0` (wrapping around), a number equals itself; none is less than itself, a NaN neither. Conversions that lose nothing keep order
-//! and equality, as do those to fewer bits of integers that these hold. Of two floats one is less, or both are equal, or one is greater, or one is NaN: what is known of some comparisons says others. `-x < c` is `-c < x`; `|x| < c` is `-c < x` and `x < c`, and `|x| == c`, above 0, is `x == -c` or `x == c`; `x * c == 0`, of a magnitude of `c` of at least 1 and finite in f32, is `x == 0`; `x * c < d`, of a power of two `c`, is `x < d / c` where neither number is as small as what has not all of its places; `max(x, c) <= d` is `x <= d` where `c <= d`, else false. Over the reals `0 < x - c` is `c < x`. Comparisons of indices are arithmetic. A count of truths, or of products of truths, is above 0 where any is true, and that of all where none is false. The greater one of two is one of them where the other is not above it, and what is bounded by numbers is itself between them. The bits of a float, without that of its sign, are in the order of magnitudes up to the infinite one, and beyond that of NaN alone; where it is never 0, that of its sign tells whether it is less. A truth as a number is 0 where it is false. A product of integers that surely does not wrap around is 0 where any of them is.
+//! and equality, as do those to fewer bits of integers that these hold. Of two floats one is less, or both are equal, or one is greater, or one is NaN: what is known of some comparisons says others. `-x < c` is `-c < x`; `|x| < c` is `-c < x` and `x < c`, and `|x| == c`, above 0, is `x == -c` or `x == c`; `x * c == 0`, of a magnitude of `c` of at least 1 and finite in f32, is `x == 0`; `x * 0 == 0` says that `x` is finite, and no NaN; `x * c < d`, of a power of two `c`, is `x < d / c` where neither number is as small as what has not all of its places; `max(x, c) <= d` is `x <= d` where `c <= d`, else false. Over the reals `0 < x - c` is `c < x`. Comparisons of indices are arithmetic. A count of truths, or of products of truths, is above 0 where any is true, and that of all where none is false. The greater one of two is one of them where the other is not above it, and what is bounded by numbers is itself between them. The bits of a float, without that of its sign, are in the order of magnitudes up to the infinite one, and beyond that of NaN alone; where it is never 0, that of its sign tells whether it is less. A truth as a number is 0 where it is false. A product of integers that surely does not wrap around is 0 where any of them is.
 //!
 //! ## When it is wrong
 //! Of bits below those of the smallest number that has all of its places nothing is said: a comparison of such floats may take them for 0. The bit of the sign of -0.0 is set, and -0.0 is not less than 0. `c <= max(x, c)` is false where `x` is NaN: of such nothing is said. With NaN `a <= b` is not the opposite of `b < a`, and `x == x` is false. Among floats `a == b` is no statement of `a - b` (inf - inf). `a < b` is
@@ -288,6 +288,9 @@ impl Elements {
         if let Some(inner) = self.is_nothing_where(op, a, b)? {
             return Some(inner);
         }
+        if let Some(finite) = self.nothing_times(op, a, b)? {
+            return Some(finite);
+        }
         if let Some(inner) = self.scaled_compared(op, a, b)? {
             return Some(inner);
         }
@@ -344,6 +347,30 @@ impl Elements {
         // Above the number is above what is below it; below it is not above that.
         let above = self.compared(Op::Lt, below, whole)?;
         if other == b { Some(Some(above)) } else { self.op(Op::Not, Dtype::Bool, &[above]).map(Some) }
+    }
+
+    /// 0 times a float is 0 where that is a number.
+    fn nothing_times(&mut self, op: Op, a: ExprId, b: ExprId) -> Option<Option<ExprId>> {
+        let is_zero = |e: &Self, id: ExprId| e.float(id) == Some(0.0);
+        let other = if is_zero(self, b) { a } else { b };
+        let (Op::Eq, true, Some((Op::Mul, &[p, q]))) = (op, is_zero(self, a) != is_zero(self, b), self.op_of(other))
+        else {
+            return Some(None);
+        };
+        let x = match [is_zero(self, p), is_zero(self, q)] {
+            [true, false] => q,
+            [false, true] => p,
+            _ => return Some(None),
+        };
+        let dtype = self.dtype(x)?;
+        if !matches!(dtype, Dtype::F16 | Dtype::Bf16 | Dtype::F32 | Dtype::F64) {
+            return Some(None);
+        }
+        self.by("finite-by-nothing");
+        let (size, endless) = (self.op(Op::Abs, dtype, &[x])?, self.rounded(dtype, f64::INFINITY)?);
+        let (known, ends) = (self.op(Op::Eq, Dtype::Bool, &[x, x])?, self.op(Op::Eq, Dtype::Bool, &[size, endless])?);
+        let inside = self.op(Op::Not, Dtype::Bool, &[ends])?;
+        self.op(Op::And, Dtype::Bool, &[known, inside]).map(Some)
     }
 
     /// Returns what a comparison with a number is where the float is an opposite, or, compared with 0, a number more or less than another.

@@ -7,11 +7,11 @@
 //!
 //! ## When it is wrong
 //! Of a float: which of two zeros a bound of 0 gives is the kernel's. A bound that is no integer is rounded where it stands within. A bound above 0 makes that of
-//! a NaN which is 0, and leaves that which is none. A factor that may be infinite makes NaN of a 0.
+//! a NaN which is 0, and leaves that which is none. A factor that may be infinite makes NaN of a 0; a divisor that may be makes NaN of what is infinite, where a 0 would be 0.
 
 use crate::graph::Dtype;
 use crate::rules::element::arena::{Elements, ExprId, Form, Op};
-use crate::rules::element::cast::{most_whole, round};
+use crate::rules::element::cast::{loses_nothing, most_whole, round};
 use crate::rules::table::{Real, real};
 
 /// How many bounds and roundings within one another are looked through.
@@ -38,7 +38,9 @@ impl Elements {
         let dtype = self.dtype(x)?;
         let (mut at, mut rounds, mut chosen, mut bounds) = (x, false, false, Vec::new());
         for _ in 0..NESTED {
-            let Some((layer, inner)) = self.layer_of(at)? else { break };
+            // A NaN in place of 0 becomes 0, unless a bound outside makes another number of that.
+            let nan_goes = nan_is_zero(to) && bounds.iter().all(|(least, v)| *v == 0.0 || *least == (*v < 0.0));
+            let Some((layer, inner)) = self.layer_of(at, nan_goes)? else { break };
             match layer {
                 // What is chosen for a NaN within stays 0 under its bounds.
                 Layer::Bound(least, v) if chosen && v != 0.0 && least == (v > 0.0) => break,
@@ -72,14 +74,17 @@ impl Elements {
     }
 
     /// Returns what stands around a float, and the float.
-    fn layer_of(&mut self, x: ExprId) -> Option<Option<(Layer, ExprId)>> {
+    fn layer_of(&mut self, x: ExprId, nan_goes: bool) -> Option<Option<(Layer, ExprId)>> {
         if let Some(found) = self.held_by(x) {
             return Some(Some(found));
         }
         if let Some(number) = self.chosen_for_nan(x) {
             return Some(Some((Layer::Number, number)));
         }
-        self.scaled_above_zero(x)
+        if let Some(found) = self.held_narrow(x)? {
+            return Some(Some(found));
+        }
+        self.scaled_above_zero(x, nan_goes)
     }
 
     /// Returns the float in the place of which 0 is chosen where it is NaN.
@@ -91,18 +96,34 @@ impl Elements {
     }
 
     /// What is held on one side of 0, then multiplied or divided by a positive number, is held so after that.
-    fn scaled_above_zero(&mut self, x: ExprId) -> Option<Option<(Layer, ExprId)>> {
+    fn scaled_above_zero(&mut self, x: ExprId, nan_goes: bool) -> Option<Option<(Layer, ExprId)>> {
         let Some((op @ (Op::Mul | Op::Div), [a, b])) = self.op_of(x) else { return Some(None) };
         let pairs = [(*a, *b), (*b, *a)];
         for (held, by) in pairs.into_iter().take(if op == Op::Mul { 2 } else { 1 }) {
-            if !self.is_finite_above_zero(by) {
+            // By what is infinite a number is 0, and what is infinite below 0 is NaN, which becomes 0.
+            let above = self.floats_of(by).is_some_and(|(low, _)| low > 0.0);
+            if !(self.is_finite_above_zero(by) || above && op == Op::Div && nan_goes) {
                 continue;
             }
-            let Some((Layer::Bound(least, 0.0), inner)) = self.held_by(held) else { continue };
+            let narrow = self.held_narrow(held)?;
+            let Some((Layer::Bound(least, 0.0), inner)) = self.held_by(held).or(narrow) else { continue };
             let scaled = self.op(op, self.dtype(x)?, &[inner, by])?;
             return Some(Some((Layer::Bound(least, 0.0), scaled)));
         }
         Some(None)
+    }
+
+    /// What is held in a float dtype and converted to one that holds all of it is held after that.
+    fn held_narrow(&mut self, x: ExprId) -> Option<Option<(Layer, ExprId)>> {
+        let Some((Op::Cast, [narrow])) = self.op_of(x) else { return Some(None) };
+        let (narrow, to) = (*narrow, self.dtype(x)?);
+        let from = self.dtype(narrow)?;
+        let Some((layer @ Layer::Bound(..), inner)) = self.held_by(narrow) else { return Some(None) };
+        if !from.is_float() || !loses_nothing(from, to) {
+            return Some(None);
+        }
+        let inner = self.op(Op::Cast, to, &[inner])?;
+        Some(Some((layer, inner)))
     }
 
     /// Whether a float surely is a number above 0, and none that is infinite.

@@ -4,7 +4,7 @@
 //! Sums, differences, products, signs, `~x` (which is `-x - 1`) and shifts to the left by a number are sums of products, wrapping around: one normal
 //! form. Of a sum that surely does not wrap around multiples of the divisor are divided, and a rest between 0 and the divisor is gone; a quotient of which the range holds
 //! one number is that. `x mod c` is `x -
-//! c * (x / c)`, rounded down; `(6 * x) / 30` is `x / 5` where nothing wraps around; divisions by positive numbers compose, shifts to the right among them; dividing by 2^k, rounded down, shifts to the right. `-x / n`, rounded down, is
+//! c * (x / c)`, rounded down; `(6 * x) / 30` is `x / 5` where nothing wraps around; divisions by positive numbers compose where both are rounded down or both cut, shifts to the right among them; dividing by 2^k, rounded down, shifts to the right. `-x / n`, rounded down, is
 //! `-((x + n - 1) / n)`, where neither wraps around. Of sums that surely do not wrap around one is less than, or the greater of, another as what they do not have in common is. What is left of a sum by
 //! a power of two is that of the lowest bits of all that it is made of, wrapping around or not. The magnitude of what is surely at least 0 is that, of what is surely at most 0 its opposite. A quotient rounded down, and 1 more where a rest is left, is the quotient rounded up.
 //! A quotient that is cut is the opposite of that of the opposite, which is none of the least integer; so it is by the opposite of a number.
@@ -335,6 +335,11 @@ impl Elements {
                     }
                     _ => match self.divided_exactly(dtype, *a, by)? {
                         Some(over) => Some(over),
+                        None if let Some((inner, both)) = self.cut_by_both(dtype, *a, by) => {
+                            self.by("divisions-compose");
+                            let both = self.integer(dtype, both)?;
+                            self.integer_op(op, dtype, &[inner, both])
+                        }
                         None if self.is_opposite_of_sum(*a) && self.is_above_least(dtype, *a) => {
                             self.by("quotient-of-opposite");
                             let plus = self.integer_op(Op::Neg, dtype, &[*a])?;
@@ -459,6 +464,13 @@ impl Elements {
     fn whole_size(&self, dtype: Dtype, x: ExprId) -> Option<Dim> {
         let size = self.size_of_index(x).filter(|size| size.fixed().is_none() && dtype == Dtype::I64)?;
         self.at_most(Dim::Fixed(1), size).then_some(size)
+    }
+
+    /// Returns what is divided by a number above 1 and cut, where it is divided by another one and cut again, and the product of both.
+    fn cut_by_both(&self, dtype: Dtype, a: ExprId, by: i64) -> Option<(ExprId, i64)> {
+        let (Op::DivTrunc, [inner, first]) = self.op_of(a)? else { return None };
+        let both = self.number(*first).filter(|n| *n > 1)?.checked_mul(by)?;
+        (wrapped(dtype, both) == Some(both)).then_some((*inner, both))
     }
 
     fn divided_down(&mut self, dtype: Dtype, a: ExprId, b: ExprId) -> Option<ExprId> {

@@ -1,15 +1,15 @@
 //! Choices by a comparison with a number.
 //!
-//! Promises: a choice whose values are one where what is compared is that number is written without the edge; `log(1 + exp(x))`, and its slope, are found in
+//! Promises: a choice whose values are one where what is compared is that number is written without the edge, and without factors of what is compared with 0 that have one sign; `log(1 + exp(x))`, and its slope, are found in
 //! their two halves.
 
 use std::rc::Rc;
 
 use crate::graph::Dtype;
-use crate::rules::element::arena::{Elements, Expr, ExprId, Op};
+use crate::rules::element::arena::{Elements, Expr, ExprId, Form, Op};
 use crate::rules::element::cast::round;
 use crate::rules::field::normal::Field;
-use crate::rules::field::poly::{Function, Poly};
+use crate::rules::field::poly::{Binders, Function, Poly};
 
 impl Field<'_> {
     /// A choice: one number in front of both, and, where both are one at the number that is compared with, the comparison that leaves it out.
@@ -27,17 +27,37 @@ impl Field<'_> {
             if let Some(bound) = self.bounded_by_choice((x, at), if order { (a, b) } else { (b, a) })? {
                 return Some(bound);
             }
-            let of = self.e.dtype(x)?;
-            let at = self.e.rounded(of, at)?;
-            let less = self.e.op(Op::Lt, Dtype::Bool, &[x, at])?;
-            truth = self.of(less)?;
-            if !order {
+            let (less, turned) = if at == 0.0 { self.below_zero(x)? } else { (self.below(x, at)?, false) };
+            truth = less;
+            if order == turned {
                 std::mem::swap(&mut yes, &mut no);
             }
         }
         let form = Function::Other(expr.form.clone(), expr.dtype);
         let made = Self::call(form, vec![truth, Rc::new(yes), Rc::new(no)])?;
         self.plus(&Poly::default(), &made, lead)
+    }
+
+    /// Whether a float is less than a number.
+    fn below(&mut self, x: ExprId, at: f64) -> Option<Rc<Poly>> {
+        let of = self.e.dtype(x)?;
+        let at = self.e.rounded(of, at)?;
+        let less = self.e.op(Op::Lt, Dtype::Bool, &[x, at])?;
+        self.of(less)
+    }
+
+    /// Whether a float is below 0, without the factors that have one sign: and whether together they are not above 0, so that what is left is above it.
+    fn below_zero(&mut self, x: ExprId) -> Option<(Rc<Poly>, bool)> {
+        let plain = self.below(x, 0.0)?;
+        let Some((Op::Mul | Op::Div | Op::Neg, _)) = self.e.op_of(x) else { return Some((plain, false)) };
+        let mut inner = [(*self.of(x)?).clone()];
+        let (_, turned) = self.signed_factors(&mut inner, &Binders::new())?;
+        let [inner] = inner;
+        let Some(lead) = inner.terms.first().map(|t| t.number) else { return Some((plain, false)) };
+        let inner = self.plus(&Poly::default(), &inner, 1.0 / lead)?;
+        let less = Function::Other(Form::Op(Op::Lt), Dtype::Bool);
+        let less = Self::call(less, vec![Rc::new(inner), Rc::new(Poly::default())])?;
+        Some((Rc::new(less), turned != (lead < 0.0)))
     }
 
     /// The greater of a float and a number, or the lesser, where a choice by which of them that is gives the one or the other.

@@ -21,7 +21,7 @@ use crate::rules::field::normal::Field;
 use crate::rules::rounding::{
     Least, Reach, between, greatest, holds_a_one, is_element_of, is_end_of, least_of_sum, least_share, remember, unit,
 };
-use crate::rules::table::{Meaning, Real, is_never_infinite, meaning, real};
+use crate::rules::table::{FLOOR, Meaning, Real, is_never_infinite, meaning, real};
 use crate::sym::Dim;
 
 /// How far ends are moved apart, beside themselves, for what is lost where they are computed.
@@ -54,7 +54,7 @@ const CHOSEN: usize = 32;
 
 /// Between which ends an element lies.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Extent {
+pub(in crate::rules) struct Extent {
     low: f64,
     high: f64,
     /// Whether it is no NaN where its elements are none, infinite ones and what leaves its dtype included.
@@ -71,13 +71,18 @@ impl Default for Extent {
 }
 
 impl Extent {
-    pub(super) fn is_never_negative(self) -> bool {
+    pub(in crate::rules) fn is_never_negative(self) -> bool {
         self.low >= 0.0
     }
 
     /// Whether all of it is so far from 0 that its square is seen in every dtype but `f16`.
-    pub(super) fn is_apart_from_zero(self) -> bool {
+    pub(in crate::rules) fn is_apart_from_zero(self) -> bool {
         self.low >= SEEN || self.high <= -SEEN
+    }
+
+    /// Whether both ends are numbers.
+    pub(in crate::rules) fn is_finite(self) -> bool {
+        self.low.is_finite() && self.high.is_finite()
     }
 
     /// The least magnitude within.
@@ -549,7 +554,7 @@ impl Elements {
     }
 
     /// Returns between which ends an element, and each of those below it, lies.
-    pub(super) fn extents(&mut self, root: ExprId) -> Option<FxHashMap<ExprId, Extent>> {
+    pub(in crate::rules) fn extents(&mut self, root: ExprId) -> Option<FxHashMap<ExprId, Extent>> {
         let mut known: FxHashMap<ExprId, Extent> = FxHashMap::default();
         for id in self.below(root) {
             self.spend(1)?;
@@ -589,6 +594,7 @@ impl Elements {
                     self.told_apart(*x, kid(0)).magnitude().function(Real::Square, expr.dtype)
                 }
                 (Some(function), _) => kid(0).function(function, expr.dtype),
+                _ if **target == *FLOOR => Extent { low: kid(0).low - 1.0, ..kid(0) },
                 _ => ANY,
             },
             Form::Reduce(Fold::Most, ..) => {
@@ -643,6 +649,8 @@ impl Elements {
                 let low = low.max(self.least_on_the_way(expr, known));
                 Extent { low, high: if below { found.high.min(0.0) } else { found.high }.max(low), ..found }
             }
+            // To the nearest integer.
+            (Op::Round, _) => Extent { low: kid(0).low - 0.5, high: kid(0).high + 0.5, ..kid(0) },
             (Op::Neg, _) => kid(0).minus(),
             (Op::Abs, [x]) => self.told_apart(*x, kid(0)).magnitude(),
             (Op::Mul, [a, b]) if a == b => self.told_apart(*a, kid(0)).magnitude().function(Real::Square, expr.dtype),
@@ -801,7 +809,7 @@ impl Elements {
 
     /// Returns comparisons of floats that have one outcome unless one of their elements is NaN.
     fn idle_comparisons(&mut self, root: ExprId) -> Option<Vec<(ExprId, bool)>> {
-        let extents = self.usual_extents(root)?;
+        let extents = self.extents(root)?;
         let mut known: Vec<(ExprId, bool)> = Vec::new();
         for id in self.below(root) {
             let Some((op @ (Op::Lt | Op::Le), [a, b])) = self.op_of(id) else { continue };
@@ -814,20 +822,9 @@ impl Elements {
         Some(known)
     }
 
-    /// The ends of elements where inputs of which nothing is stated lie in the working range.
-    fn usual_extents(&mut self, root: ExprId) -> Option<FxHashMap<ExprId, Extent>> {
-        let stated = self.numbers.clone();
-        let usual = self.usual.clone();
-        self.lies_in_working_range(root);
-        self.numbers.retain(|source, _| stated.contains_key(source) || usual.contains(source));
-        let found = self.extents(root);
-        self.numbers = stated;
-        found
-    }
-
     /// Returns an element in which bounds that never bite are left out, and comparisons with one outcome are that.
     pub(super) fn without_idle_bounds(&mut self, root: ExprId) -> Option<ExprId> {
-        let extents = self.usual_extents(root)?;
+        let extents = self.extents(root)?;
         let mut made: FxHashMap<ExprId, ExprId> = FxHashMap::default();
         for id in self.below(root) {
             let expr = self.expr(id)?.clone();

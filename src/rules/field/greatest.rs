@@ -1,6 +1,6 @@
 //! The greatest of some, and the greatest over dimensions.
 //!
-//! Promises: whatever the order and the nesting, one form; a number in front stands outside, and so do a rounding, a divisor of which the sign is known and an exponential.
+//! Promises: whatever the order and the nesting, one form; a number in front stands outside, and so do a rounding, a divisor of which the sign is known, an exponential, and a function that rises or falls.
 
 use std::rc::Rc;
 
@@ -9,6 +9,7 @@ use crate::rules::element::arena::{Form, Op};
 use crate::rules::element::cast::{keeps_order, round};
 use crate::rules::field::normal::Field;
 use crate::rules::field::poly::{Atom, Binders, Function, Poly};
+use crate::rules::table::{Real, real};
 
 /// Of how many the greatest may be one thing.
 const WIDEST: usize = 6;
@@ -244,6 +245,9 @@ impl Field<'_> {
             let found = self.exp(&most)?;
             return self.plus(&beside, &found, number);
         }
+        if let Some(found) = self.most_of_rising(&within, binders)? {
+            return self.plus(&beside, &found, 1.0);
+        }
         let greatest = match within.terms.as_slice() {
             [] => return Some(beside),
             [t] if t.binders.is_empty() && t.number > 0.0 => match t.factors.as_slice() {
@@ -289,9 +293,60 @@ impl Field<'_> {
         self.plus(&found, &beside, 1.0)
     }
 
+    /// The greatest of what a function gives that rises is what it gives of the greatest; of one that falls, and of multiples by a number below 0, of the least.
+    fn most_of_rising(&mut self, p: &Poly, binders: &Binders) -> Option<Option<Poly>> {
+        let [term] = p.terms.as_slice() else { return Some(None) };
+        if !term.binders.is_empty() {
+            return Some(None);
+        }
+        let rises = |f: &Function| match f {
+            Function::Log | Function::Sqrt => true,
+            Function::Other(Form::Named(target, _), _) => matches!(real(target), Some(Real::Tanh | Real::Erf)),
+            _ => false,
+        };
+        let (function, inner, falls) = match term.factors.as_slice() {
+            [(Atom::Call(function, kids), 1)] if rises(function) => {
+                (Some(function.clone()), kids.first()?.clone(), false)
+            }
+            factors => {
+                let divides = factors.iter().any(|(_, exponent)| *exponent < 0);
+                for (atom, _) in factors.iter().filter(|_| divides) {
+                    if self.sign_of(atom)? != Some(false) {
+                        return Some(None);
+                    }
+                }
+                let one = self.plus(&Poly::default(), p, 1.0 / term.number)?;
+                let inverse = if divides { self.power(&one, -1)? } else { Poly::default() };
+                let inverse = self.settled(inverse)?;
+                // What is divided by several things stays as it is.
+                let divides_still = inverse
+                    .terms
+                    .iter()
+                    .flat_map(|t| &t.factors)
+                    .any(|(atom, exponent)| *exponent < 0 && !matches!(atom, Atom::Call(Function::Exp, _)));
+                if inverse.terms.is_empty() || divides_still {
+                    return Some(None);
+                }
+                (None, Rc::new(inverse), true)
+            }
+        };
+        let number = term.number;
+        let sign = if falls == (number < 0.0) { 1.0 } else { -1.0 };
+        let inner = self.plus(&Poly::default(), &inner, sign)?;
+        let most = self.most(&inner, binders)?;
+        let most = self.plus(&Poly::default(), &most, sign)?;
+        let found = match function {
+            Some(Function::Log) => self.log(&most)?,
+            Some(Function::Sqrt) => self.sqrt(&most)?,
+            Some(function) => Self::call(function, vec![Rc::new(most)])?,
+            None => self.power(&most, -1)?,
+        };
+        self.plus(&Poly::default(), &found, number).map(Some)
+    }
+
     /// Takes out of sums the factors that all of their products have, of which the sign is known and that no dimension changes; and whether together they are
     /// not above 0.
-    fn signed_factors(&mut self, all: &mut [Poly], binders: &Binders) -> Option<(Vec<(Atom, i32)>, bool)> {
+    pub(super) fn signed_factors(&mut self, all: &mut [Poly], binders: &Binders) -> Option<(Vec<(Atom, i32)>, bool)> {
         let (mut out, mut turned) = (Vec::new(), false);
         let Some(first) = all.iter().find_map(|p| p.terms.first()) else { return Some((out, turned)) };
         for (atom, exponent) in first.factors.clone() {

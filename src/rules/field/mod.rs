@@ -32,6 +32,7 @@ mod steps;
 mod zeros;
 
 pub use ends::{LARGE, Met, POWERS};
+pub(in crate::rules) use extent::Extent;
 pub use extent::WORKING;
 pub use normal::Field;
 pub use zeros::BesideZero;

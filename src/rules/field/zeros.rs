@@ -8,7 +8,7 @@
 //! ## When it is wrong
 //! Of a difference, which is 0 where both parts round to one; of a product of two tiny numbers, which is 0 in a dtype though neither is. Numbers under the
 //! smallest normal one are not told from 0, as a device may not. Which of two zeros is the greater one, and which comes first of those in order, is the
-//! kernel's: what is divided by it is infinite on one side or the other.
+//! kernel's: what is divided by it is infinite on one side or the other. What is never negative may be -0.0, which a magnitude, a square and what 0 is added to are not.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -60,16 +60,27 @@ impl BesideZero {
 impl Elements {
     /// Returns where two elements that are equal over the reals lie beside 0.
     pub fn beside_zero(&mut self, x: ExprId, y: ExprId) -> Option<BesideZero> {
-        let below = |e: &Elements, root| e.below(root).into_iter().collect::<FxHashSet<ExprId>>();
-        let mut common: FxHashSet<ExprId> = below(self, x).intersection(&below(self, y)).copied().collect();
-        self.leave_out_sums(x, &mut common);
+        let common = self.in_common(x, y);
         let mut each = |root: ExprId| {
             let apart = self.is_apart_from_zero(root)?;
             let never_negative = self.is_never_negative(root)?;
             let alike = apart || self.keeps_zero(root, &common)?;
-            Some(BesideZero { apart, never_negative, alike, signed: apart || alike && self.signs_zeros(root)? })
+            Some(BesideZero {
+                apart,
+                never_negative,
+                alike,
+                signed: apart || alike && self.signs_zeros(root, &common)?,
+            })
         };
         Some(each(x)?.and(each(y)?))
+    }
+
+    /// Returns what two elements are both made of, bit by bit.
+    fn in_common(&self, x: ExprId, y: ExprId) -> FxHashSet<ExprId> {
+        let below = |root| self.below(root).into_iter().collect::<FxHashSet<ExprId>>();
+        let mut common: FxHashSet<ExprId> = below(x).intersection(&below(y)).copied().collect();
+        self.leave_out_sums(x, &mut common);
+        common
     }
 
     /// Takes what is a sum of floats, or made of one, out of what two elements have in common: kernels may add in another order.
@@ -119,21 +130,26 @@ impl Elements {
     }
 
     /// Whether nothing below an element leaves it open which of 0.0 and -0.0 it is.
-    fn signs_zeros(&mut self, root: ExprId) -> Option<bool> {
-        Some(!self.open_zeros(root)?.contains(&root))
+    fn signs_zeros(&mut self, root: ExprId, common: &FxHashSet<ExprId>) -> Option<bool> {
+        Some(!self.open_zeros(root, common)?.contains(&root))
     }
 
     /// Returns what below an element may be 0.0 or -0.0, as the kernel has it: the greater and the lesser of two, and what is put in order, unless no
-    /// zero among them is negative.
-    fn open_zeros(&mut self, root: ExprId) -> Option<FxHashSet<ExprId>> {
+    /// zero among them is negative; and what takes the sign from a zero, unless it is in common.
+    fn open_zeros(&mut self, root: ExprId, common: &FxHashSet<ExprId>) -> Option<FxHashSet<ExprId>> {
         let (mut open, mut plus) = (FxHashSet::default(), FxHashSet::default());
         let known = self.extents(root)?;
         for id in self.below(root) {
             self.spend(1)?;
-            let Some(expr) = self.expr(id) else { continue };
+            let expr = self.expr(id)?.clone();
             let extent = known.get(&id).filter(|_| expr.dtype.is_float());
             let is_no_zero = extent.is_some_and(|found| found.is_apart_from_zero());
             let is_positive = is_no_zero && extent.is_some_and(|found| found.is_never_negative());
+            if !is_no_zero && !common.contains(&id) && self.takes_the_sign(id, &expr, &plus)? {
+                open.insert(id);
+                continue;
+            }
+            let expr = &expr;
             if is_positive || self.has_no_negative_zero(id, expr, &plus) {
                 plus.insert(id);
                 continue;
@@ -154,6 +170,27 @@ impl Elements {
             }
         }
         Some(open)
+    }
+
+    /// Whether an element gives 0.0 of what may be -0.0, though over the reals it is that, or its opposite: 0 is added to it, it is taken from 0, or is a magnitude, or a
+    /// square, of what is never negative; or it is the number -0.0.
+    fn takes_the_sign(&mut self, id: ExprId, expr: &Expr, plus: &FxHashSet<ExprId>) -> Option<bool> {
+        let is_zero = |e: &Self, k: ExprId| e.float(k) == Some(0.0);
+        Some(match (&expr.form, expr.kids.as_slice()) {
+            _ if !expr.dtype.is_float() => false,
+            // One of two numbers.
+            (Form::Const(_), []) => is_zero(self, id) && !plus.contains(&id) && !self.float(id)?.is_sign_positive(),
+            (Form::Op(Op::Add), &[a, b]) => {
+                is_zero(self, a) && !plus.contains(&b) || is_zero(self, b) && !plus.contains(&a)
+            }
+            (Form::Op(Op::Sub), &[a, _]) => is_zero(self, a),
+            (Form::Op(Op::Abs), &[a]) => !plus.contains(&a) && self.is_never_negative(a)?,
+            (Form::Op(Op::Mul), &[a, b]) => a == b && !plus.contains(&a) && self.is_never_negative(a)?,
+            (Form::Named(target, _), &[a]) if real(target) == Some(Real::Square) => {
+                !plus.contains(&a) && self.is_never_negative(a)?
+            }
+            _ => false,
+        })
     }
 
     /// Whether an element is never -0.0; of some of what it is made of that is known.
@@ -190,9 +227,14 @@ impl Elements {
         })
     }
 
-    /// Whether an element divides by what may be 0.0 or -0.0, as the kernel has it, or takes a root of it in a divisor.
-    pub fn divides_by_open_zeros(&mut self, root: ExprId) -> Option<bool> {
-        let open = self.open_zeros(root)?;
+    /// Whether one of two elements divides by what may be 0.0 or -0.0, as the kernel has it, or in it alone, or takes a root of it in a divisor.
+    pub fn divide_by_open_zeros(&mut self, x: ExprId, y: ExprId) -> Option<bool> {
+        let common = self.in_common(x, y);
+        Some(self.divides_by_open_zeros(x, &common)? || self.divides_by_open_zeros(y, &common)?)
+    }
+
+    fn divides_by_open_zeros(&mut self, root: ExprId, common: &FxHashSet<ExprId>) -> Option<bool> {
+        let open = self.open_zeros(root, common)?;
         for id in self.below(root).into_iter().filter(|_| !open.is_empty()) {
             let divisor = match self.expr(id).map(|x| (&x.form, x.kids.as_slice())) {
                 Some((Form::Op(Op::Div), [_, below])) => *below,

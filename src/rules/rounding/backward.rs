@@ -4,11 +4,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::graph::Dtype;
 use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
-use crate::rules::element::cast::loses_nothing;
+use crate::rules::element::cast::{loses_nothing, most_whole};
 use crate::rules::rounding::beside::{self, Beside};
 use crate::rules::rounding::forward::{Beyond, Free, QUARTER, Ranges, count, largest};
 use crate::rules::rounding::interval::Interval;
-use crate::rules::rounding::{together, unit};
+use crate::rules::rounding::{bends, together, unit};
 use crate::rules::table::{Real, real};
 
 /// How far past the largest number an exponential is infinite whatever is rounded in its exponent: that moves by less than 1.
@@ -138,7 +138,8 @@ pub fn error(
             let own = free.get(kid)?;
             let around = free.get(id)?.iter().chain(&bound);
             let shared: f64 = around.filter(|(l, _)| !own.iter().any(|(o, _)| o == l)).map(|(_, n)| n).product();
-            let Some(slope) = slope(e, expr, k, ranges) else {
+            let bent = bends::slope(e, expr, k, ranges);
+            let Some(slope) = bent.or_else(|| slope(e, expr, k, ranges)) else {
                 if let Some(length) = Length::of(e, expr) {
                     total += length.rounded(expr.dtype) * ranges.get(id)?.most() * by.most() * times;
                     let more = by.times(length.slope()?)?.scaled(length.shared(free.get(&length.of)?))?;
@@ -281,13 +282,38 @@ fn is_scaled_element(e: &Elements, expr: &Expr) -> bool {
     expr.dtype != Dtype::F16 && (is_element(*a) && by(*b) || is_element(*b) && by(*a))
 }
 
-/// Whether an element is a float times a truth: itself, or 0.
+/// Returns the truth that a float is 1 or 0 by, and whether it is 1 where that holds.
+fn truth_of(e: &Elements, id: ExprId) -> Option<(ExprId, bool)> {
+    match e.op_of(id)? {
+        (Op::Cast, &[truth]) if e.dtype(truth) == Some(Dtype::Bool) => match e.op_of(truth) {
+            Some((Op::Not, &[inner])) => Some((inner, false)),
+            _ => Some((truth, true)),
+        },
+        (Op::Choose, &[truth, a, b]) => match (e.float(a)?, e.float(b)?) {
+            (1.0, 0.0) => Some((truth, true)),
+            (0.0, 1.0) => Some((truth, false)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Returns the truth that keeps a float or makes it 0, where it is a product with one.
+fn kept_by(e: &Elements, id: ExprId) -> Option<(ExprId, bool)> {
+    let expr = e.expr(id).filter(|x| matches!(x.form, Form::Op(Op::Mul)) && x.dtype.is_float())?;
+    expr.kids.iter().find_map(|k| truth_of(e, *k))
+}
+
+/// Whether an element is a float times a truth: itself, or 0; or a sum of two of which a truth leaves one.
 fn is_kept_or_nothing(e: &Elements, expr: &Expr) -> bool {
-    let is_truth = |id: &ExprId| match e.op_of(*id) {
-        Some((Op::Cast, [truth])) => e.dtype(*truth) == Some(Dtype::Bool),
+    match (&expr.form, expr.kids.as_slice()) {
+        (Form::Op(Op::Mul), kids) => expr.dtype.is_float() && kids.iter().any(|k| truth_of(e, *k).is_some()),
+        (Form::Op(Op::Add), [a, b]) => {
+            let both = kept_by(e, *a).zip(kept_by(e, *b));
+            both.is_some_and(|((truth, kept), (other, left))| truth == other && kept != left)
+        }
         _ => false,
-    };
-    matches!(expr.form, Form::Op(Op::Mul)) && expr.dtype.is_float() && expr.kids.iter().any(is_truth)
+    }
 }
 
 /// Whether an element is rounded where it is made.
@@ -296,8 +322,13 @@ fn rounds(e: &Elements, expr: &Expr) -> bool {
         _ if is_scaled_element(e, expr) || is_kept_or_nothing(e, expr) => false,
         Form::Op(Op::Add | Op::Sub | Op::Mul | Op::Div) => expr.dtype.is_float(),
         Form::Op(Op::Cast) => {
-            let from = expr.kids.first().and_then(|k| e.dtype(*k));
-            expr.dtype.is_float() && from.is_none_or(|from| !loses_nothing(from, expr.dtype))
+            let Some(kid) = expr.kids.first() else { return true };
+            let keeps = e.dtype(*kid).is_some_and(|from| loses_nothing(from, expr.dtype));
+            // A size that is no larger than integers are held.
+            #[allow(clippy::cast_precision_loss)]
+            let held = most_whole(expr.dtype).zip(constant(e, *kid)).is_some_and(|(most, v)| v <= most as f64);
+            let held = held && matches!(e.expr(*kid).map(|x| &x.form), Some(Form::Index(_)));
+            expr.dtype.is_float() && !keeps && !held
         }
         Form::Named(target, _) => real(target) != Some(Real::Relu),
         Form::Reduce(Fold::Sum | Fold::Product, ..) => expr.dtype.is_float(),
@@ -492,9 +523,9 @@ fn derivative(function: Real, x: Interval) -> Option<Interval> {
         Real::Tanh => Interval::new(0.0, 1.0),
         Real::Sinh => x.magnitude().rising(|v| v.min(695.0).cosh()),
         Real::Cosh => x.rising(|v| v.clamp(-695.0, 695.0).sinh()),
-        // The slope at 0 is 2 / sqrt(pi).
-        Real::Erf => Interval::new(0.0, 1.13),
-        Real::Erfc => Interval::new(-1.13, 0.0),
+        // The slope at 0 is 2 / sqrt(pi), and `exp(-x * x)` times that elsewhere.
+        Real::Erf => Interval::new(0.0, 1.13 * (-x.magnitude().low.powi(2)).exp()),
+        Real::Erfc => derivative(Real::Erf, x).map(Interval::minus),
         Real::Tan if x.most() < QUARTER => Interval::new(1.0, 1.0 + x.most().tan().powi(2)),
         Real::Sin | Real::Cos => Interval::new(-1.0, 1.0),
         Real::Sqrt | Real::Rsqrt | Real::Tan => None,

@@ -42,6 +42,8 @@ fn may_be_past(expr: &Expr, range: Interval, known: &Ranges) -> bool {
     matches!(expr.dtype, Dtype::F16 | Dtype::Bf16 | Dtype::F32) && (!sums || kids && one_sign(&range))
 }
 
+/// How many sums and choices around the greatest of some are looked through.
+const SOFTER: usize = 4;
 /// What is left of a share of a number, whatever is rounded on the way.
 const SHARE: f64 = 0.99;
 
@@ -220,7 +222,8 @@ fn operator(e: &Elements, op: Op, expr: &Expr, known: &Ranges) -> Option<Interva
         (Op::Sub, [a, b]) => {
             let difference = kid(0)?.plus(kid(1)?.minus())?;
             let (x, most) = without_scales(e, *a, *b);
-            let high = if is_element_of(e, x, most, None) { difference.high.min(0.0) } else { difference.high };
+            let below = is_never_above(e, x, most, known, SOFTER);
+            let high = if below { difference.high.min(0.0) } else { difference.high };
             Interval::new(difference.low.min(high), high)
         }
         (Op::Mul, [a, b]) if a == b => kid(0)?.squared(),
@@ -346,10 +349,11 @@ pub fn function(of: Real, x: Interval) -> Option<Interval> {
         Real::Sin if x.most() < QUARTER => x.rising(f64::sin),
         Real::Sin => Interval::new(-x.most().min(1.0), x.most().min(1.0)),
         Real::Cos if x.most() < 2.0 * QUARTER => x.magnitude().falling(f64::cos),
-        // Between 0 and a multiple of x.
+        // Above 0 it lies between what is 1 but for `exp(-x * x)` and a multiple of x; below it is the opposite.
         Real::Erf => {
-            let around = x.or_nothing().scaled(1.13)?;
-            Interval::new(around.low.max(-1.0), around.high.min(1.0))
+            let (least, most) = (|v: f64| 1.0 - (-v * v).exp(), |v: f64| (1.13 * v).min(1.0));
+            let low = if x.low >= 0.0 { least(x.low) } else { -most(-x.low) };
+            Interval::new(low, if x.high >= 0.0 { most(x.high) } else { -least(-x.high) })
         }
         Real::Cos => Interval::new(-1.0, 1.0),
         // 1 less that.
@@ -362,6 +366,19 @@ pub fn function(of: Real, x: Interval) -> Option<Interval> {
 /// Whether `a` is one of the elements of which `most` is the greatest; with a level, whether it is each of them as those dimensions run.
 pub fn is_element_of(e: &Elements, a: ExprId, most: ExprId, level: Option<u32>) -> bool {
     is_end_of(e, a, (most, Fold::Most), level)
+}
+
+/// Whether `a` is never above what is the greatest of some and it, with what is never negative added: no rounding of that sum takes it below.
+fn is_never_above(e: &Elements, a: ExprId, most: ExprId, known: &Ranges, depth: usize) -> bool {
+    let Some(depth) = depth.checked_sub(1) else { return false };
+    let under = |id: ExprId| id == a || is_never_above(e, a, id, known, depth);
+    let adds = |id: &ExprId| known.get(id).is_some_and(|r| r.low >= 0.0);
+    match e.op_of(most) {
+        Some((Op::Max, [x, y])) => under(*x) || under(*y),
+        Some((Op::Add, [x, y])) => adds(y) && under(*x) || adds(x) && under(*y),
+        Some((Op::Choose, [_, x, y])) => under(*x) && under(*y),
+        _ => is_element_of(e, a, most, None),
+    }
 }
 
 /// Whether `a` is one of the elements that are taken together so.

@@ -15,6 +15,7 @@
 
 mod absorb;
 mod backward;
+mod bends;
 mod beside;
 mod cancel;
 mod forward;
@@ -252,7 +253,7 @@ fn carried(
                 let grows = usize::from(numerator.is_none());
                 ends_here(e, *expr.kids.get(grows)?, &may, &mut out)?;
             }
-            Form::Op(Op::Max | Op::AtLeast) if from.iter().all(|up| *up) => {
+            Form::Op(Op::Max | Op::AtLeast) | Form::Reduce(Fold::Most, ..) if from.iter().all(|up| *up) => {
                 may.insert(*id, !own);
             }
             Form::Op(Op::Mul | Op::Div) if from.len() == 1 && (divides.is_none() || expr.form == Form::Op(Op::Mul)) => {

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::analysis::getitem_of;
 use crate::graph::{Arg, BodyId, Dtype, Graph, NodeId, NodeKind, ValueType, View};
 use crate::ops::{Base, Bound, CallSite, Operator, Registry, SharesWhen};
 use crate::rules::element::arena::Op;
@@ -141,6 +142,19 @@ fn tensors(ty: &ValueType) -> Vec<Dtype> {
     }
 }
 
+/// Returns the dtypes of what a call gives that anything is made of: nobody sees a step whose result nobody asks for.
+fn asked(graph: &Graph, node: NodeId) -> Vec<Dtype> {
+    let ValueType::Many(all) = graph.ty(node) else { return tensors(graph.ty(node)) };
+    let mut out = Vec::new();
+    for user in graph.users_in_order(node) {
+        let Some((_, item)) = getitem_of(graph, user) else { return tensors(graph.ty(node)) };
+        if !graph.users_in_order(user).is_empty() {
+            out.extend(all.get(item as usize).map(tensors).unwrap_or_default());
+        }
+    }
+    out
+}
+
 /// Whether a call only moves elements.
 fn moves(operator: &Operator) -> bool {
     let facts = &operator.facts;
@@ -170,7 +184,7 @@ fn count(
         add(steps.roundings.entry(t.dtype).or_default());
     }
     let operands: Vec<Dtype> = graph.operands(node).flat_map(|n| tensors(graph.ty(n))).collect();
-    let results = tensors(graph.ty(node));
+    let results = asked(graph, node);
     // Which bag an index is in comes of integers alone, where none is the greatest.
     let bags = operator.facts.bags.is_some() && matches!(graph.args(node).get(4), Some(Arg::Int(0 | 1)));
     let from_float = operands.iter().any(|d| d.is_float()) && !bags;
@@ -266,7 +280,7 @@ fn held(graph: &Graph, registry: &Registry) -> FxHashMap<NodeId, Dtype> {
     held
 }
 
-/// Returns the floats that are integers: what was rounded to one, and bounded by others or chosen of them.
+/// Returns the floats that are integers: what was rounded to one, and added to others, bounded by them or chosen of them.
 fn whole(graph: &Graph, registry: &Registry) -> FxHashSet<NodeId> {
     let mut whole: FxHashSet<NodeId> = FxHashSet::default();
     for node in graph.nodes(BodyId::ROOT).filter(|n| graph.kind(*n) == NodeKind::Call) {
@@ -281,6 +295,8 @@ fn whole(graph: &Graph, registry: &Registry) -> FxHashSet<NodeId> {
         let found = match meaning(&operator.target) {
             Some(Meaning::Unary(Op::Round) | Meaning::Ceil | Meaning::Trunc | Meaning::Floor) => true,
             Some(Meaning::Clamp | Meaning::Bound(_) | Meaning::Binary(Op::Max | Op::Min)) => args.iter().all(is_whole),
+            // A sum of integers that is rounded is one, too: what is not held exactly is a multiple of a larger power of two.
+            Some(Meaning::Binary(Op::Add | Op::Sub)) => graph.kwargs(node).is_empty() && args.iter().all(is_whole),
             Some(Meaning::Where) => args.iter().skip(1).all(is_whole),
             Some(Meaning::Full | Meaning::FullLike) => args.iter().skip(1).take(1).all(is_whole),
             _ => moves(operator) && graph.operands(node).count() > 0 && args.iter().all(is_whole),

@@ -363,7 +363,7 @@ fn are_one(l: &mut Lowering<'_, '_>, reals: &mut Reals, x: &Array, y: &Array, al
     if [x.expr, y.expr].iter().any(|end| l.speaker.e.divides_by_nothing(*end)) {
         return None;
     }
-    if l.speaker.e.divides_by_open_zeros(x.expr)? || l.speaker.e.divides_by_open_zeros(y.expr)? {
+    if l.speaker.e.divide_by_open_zeros(x.expr, y.expr)? {
         return None;
     }
     // What is one computation is defined where it is, and rounded as far.

@@ -4,7 +4,7 @@
 //! may be large where no run looks.
 //!
 //! Promises: in the graph as it is nothing is computed both of such a second value and of what only the first was made of, nor of two second values whose first ones were made of one value that these are
-//! not made of. Inputs, and what moves them, are not rounded. What a call gives beside such a second value was made together with it. A second value that is made of what the first was made of is taken to
+//! not made of; to be put side by side, and moved to the end, is no computing. Inputs, and what moves them, are not rounded. What a call gives beside such a second value was made together with it. A second value that is made of what the first was made of is taken to
 //! follow its rounding: one that names it and does not is for the runs to see.
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -266,7 +266,10 @@ pub fn are_told_apart(f: &mut Functional<'_>, all: &[Remains]) -> Result<(), Str
             // What is named was looked into down to its ends.
             let is_named = named.iter().any(|(own, _)| own == group);
             if !is_named && *own.entry(*group).or_insert(*of) != *of {
-                return Err(view.name(node).to_string());
+                if !is_moved_to_the_end(f, node) {
+                    return Err(view.name(node).to_string());
+                }
+                own.insert(*group, Made::Second(node));
             }
         }
         let ends = given.iter().filter_map(|[own, _]| groups.ends.get(own)).flatten();
@@ -293,6 +296,26 @@ pub fn are_told_apart(f: &mut Functional<'_>, all: &[Remains]) -> Result<(), Str
         }
     }
     Ok(())
+}
+
+/// How many nodes are looked at behind one that puts values side by side.
+const BEHIND: usize = 64;
+
+/// Whether a node of the graph as it is, and all that is made of it, gives elements as they are: nothing is computed of two of them.
+fn is_moved_to_the_end(f: &Functional<'_>, node: NodeId) -> bool {
+    let view = f.view(Side::After);
+    let (mut open, mut seen) = (vec![node], FxHashSet::default());
+    while let Some(node) = open.pop() {
+        if view.kind(node) == NodeKind::Output || !seen.insert(node) {
+            continue;
+        }
+        let moves = f.registry.operator_of(view, node).is_some_and(|o| o.facts.moves && o.effects.is_pure());
+        if !moves || seen.len() > BEHIND {
+            return false;
+        }
+        open.extend(view.users_in_order(node));
+    }
+    true
 }
 
 fn is_truth(ty: &ValueType) -> bool {
@@ -348,6 +371,34 @@ mod tests {
         let before = format!("{FIRST}n = aten.neg.default(p)\nreturn (p, n)");
         let after = format!("{FIRST}{LAST}n = aten.neg.default(q)\nreturn (p, n)");
         is_shown(&before, &after);
+    }
+
+    #[test]
+    fn second_values_may_stand_side_by_side_where_nothing_is_made_of_both() {
+        let turned = |ahead: &str, parts: [&str; 2], last: &str| {
+            let [d, e] = parts;
+            format!(
+                "{ahead}
+                a = aten.mul.Tensor(x, c)
+                b = aten.mul.Tensor(y, s)
+                d = aten.{d}.Tensor(a, b)
+                f = aten.mul.Tensor(x, s)
+                g = aten.mul.Tensor(y, c)
+                e = aten.{e}
+                {last}
+                return (r,)"
+            )
+        };
+        let before =
+            |last: &str| turned("c = aten.cos.default(z)\ns = aten.sin.default(z)", ["sub", "add.Tensor(f, g)"], last);
+        let angle = "n = aten.neg.default(z)\nc = aten.cos.default(n)\ns = aten.sin.default(n)";
+        let after = |last: &str| turned(angle, ["add", "sub.Tensor(g, f)"], last);
+        let beside = "r = aten.cat.default([d, e])";
+        is_shown(&before(beside), &after(beside));
+        let together = "r = aten.add.Tensor(d, e)";
+        is_not_told_apart(&before(together), &after(together));
+        let summed = "k = aten.stack.default([d, e])\nr = aten.sum.dim_IntList(k, [0])";
+        is_not_told_apart(&before(summed), &after(summed));
     }
 
     #[test]

@@ -80,9 +80,6 @@ impl Lowering<'_, '_> {
                 let source = self.speaker.e.source(Source::Value(id));
                 if self.is_given(&key) {
                     self.speaker.e.given.insert(source);
-                    if self.f.domain_of(id).is_none() {
-                        self.speaker.e.is_usual(source);
-                    }
                 }
                 if let Some((low, high)) = integers.filter(|_| ty.dtype.is_integer()) {
                     self.speaker.e.lies_between(source, low, high);

@@ -146,10 +146,10 @@ fn are_not_mixed(f: &mut Functional<'_>, side: Side, classes: &Classes) -> Resul
                     .or_insert(given);
             }
         }
-        // What is written may be read anywhere.
-        let is_pure =
-            getitem_of(view, node).is_some() || f.registry.operator_of(view, node).is_some_and(|o| o.effects.is_pure());
-        if !own.is_empty() && view.kind(node) == NodeKind::Call && !is_pure {
+        // What is written may be read anywhere. What states a type asks for no element.
+        let operator = f.registry.operator_of(view, node);
+        let is_pure = operator.is_some_and(|o| o.effects.is_pure() || o.facts.states_type);
+        if !own.is_empty() && view.kind(node) == NodeKind::Call && !is_pure && getitem_of(view, node).is_none() {
             return Err(view.name(node).to_string());
         }
         if !own.is_empty() {
