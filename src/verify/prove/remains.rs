@@ -395,10 +395,19 @@ mod tests {
         let after = |last: &str| turned(angle, ["add", "sub.Tensor(g, f)"], last);
         let beside = "r = aten.cat.default([d, e])";
         is_shown(&before(beside), &after(beside));
-        let together = "r = aten.add.Tensor(d, e)";
-        is_not_told_apart(&before(together), &after(together));
-        let summed = "k = aten.stack.default([d, e])\nr = aten.sum.dim_IntList(k, [0])";
-        is_not_told_apart(&before(summed), &after(summed));
+    }
+
+    #[test]
+    fn what_stands_side_by_side_and_is_summed_is_not_told_apart() {
+        let end = "k = aten.stack.default([p, n])
+            d = aten.sum.dim_IntList(k, [0])
+            m = aten.sub.Tensor(x, 1e5)
+            g = aten.relu.default(m)
+            o = aten.mul.Tensor(d, g)
+            return (o, n)";
+        let before = format!("{FIRST}n = aten.neg.default(p)\n{end}");
+        let after = format!("{FIRST}{LAST}n = aten.neg.default(q)\n{end}");
+        is_not_told_apart(&before, &after);
     }
 
     #[test]
