@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 
 use crate::graph::{Arg, Dtype};
 use crate::ops::{Number, Promotion};
-use crate::rules::element::arena::{ExprId, Fold, Form, Op, Source, Tensor};
+use crate::rules::element::arena::{ExprId, Fold, Form, Op, Source, Tensor, kernel_of};
 use crate::rules::element::make::{ends, width};
 use crate::rules::element::rebuild::Moves;
 use crate::rules::meaning::{Array, Said, Speaker};
@@ -656,9 +656,8 @@ impl Speaker<'_> {
         tokens.extend(dims.iter().map(|d| Token::count(*d)));
         let keeps = c.named("keepdim") == Some(&Arg::Bool(true));
         let kid = self.e.tensor(Tensor { dtype: to, sizes: array.sizes.clone(), expr });
-        let name = format!("{fold:?}").into();
-        let source =
-            self.e.source(Source::Call { target: name, tokens: tokens.into(), kids: Box::new([kid]), item: 0 });
+        let target = kernel_of(fold);
+        let source = self.e.source(Source::Call { target, tokens: tokens.into(), kids: Box::new([kid]), item: 0 });
         let vars = self.vars(&c.result.sizes);
         let kept = (0_usize..).zip(vars).filter(|(k, _)| !keeps || !dims.contains(k)).map(|(_, v)| v);
         self.e.load(to, source, kept.collect())
@@ -668,16 +667,10 @@ impl Speaker<'_> {
     fn summed_as_integers(&mut self, c: &Said<'_, '_>, array: &Array) -> Option<ExprId> {
         let to = c.result.dtype;
         let whole = self.e.whole(array.expr)?;
-        let (low, high) = self.e.integers_of(whole)?;
         let dims = self.reduced_dims(c, array.sizes.len())?;
-        let mut count = 1_i64;
-        for size in dims.iter().filter_map(|d| array.sizes.get(*d).copied()) {
-            let most = size.fixed().or_else(|| self.e.symbols.range_of(size).max)?;
-            count = count.checked_mul(most.max(1))?;
-        }
+        let sizes: Vec<Dim> = dims.iter().filter_map(|d| array.sizes.get(*d).copied()).collect();
         let most = crate::rules::element::cast::most_whole(to)?;
-        let reached = count.checked_mul(low.checked_abs()?.max(high.checked_abs()?))?;
-        if reached > most {
+        if !self.e.stays_below(whole, &sizes, most) {
             return None;
         }
         let sum = self.fold(c, Fold::Sum, &Array { dtype: Dtype::I64, expr: whole, ..array.clone() })?;

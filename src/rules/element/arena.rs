@@ -153,6 +153,11 @@ pub struct Tensor {
     pub expr: ExprId,
 }
 
+/// Returns what a call is named that takes floats together in its kernel's own order; without a fold it is their mean.
+pub(in crate::rules) fn kernel_of(fold: Option<Fold>) -> Box<str> {
+    format!("{fold:?}").into()
+}
+
 /// Where elements are looked up.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Source {

@@ -21,7 +21,7 @@ use half::{bf16, f16};
 use smallvec::SmallVec;
 
 use crate::graph::Dtype;
-use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op, Source};
+use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op, Source, kernel_of};
 use crate::rules::element::index::{IndexId, Place};
 use crate::rules::element::make::{ends, width, wrapped};
 use crate::rules::element::rebuild::Moves;
@@ -137,7 +137,7 @@ impl Elements {
         let Some(Source::Call { target, tokens, kids, .. }) = self.source_of(source).cloned() else {
             return Some(None);
         };
-        let ([kid], true) = (&*kids, *target == *format!("{:?}", Some(Fold::Sum))) else { return Some(None) };
+        let ([kid], true) = (&*kids, target == kernel_of(Some(Fold::Sum))) else { return Some(None) };
         let array = self.tensor_of(*kid)?.clone();
         let within = self.highest_level(array.expr).into_iter().chain(self.levels_in(&at)).max();
         let level = within.map_or(0, |l| l.saturating_add(1));
@@ -158,7 +158,7 @@ impl Elements {
     }
 
     /// Whether as many integers as there are places come to no more than a number, whatever their signs.
-    fn stays_below(&mut self, each: ExprId, sizes: &[Dim], most: i64) -> bool {
+    pub(in crate::rules) fn stays_below(&mut self, each: ExprId, sizes: &[Dim], most: i64) -> bool {
         let count = sizes.iter().try_fold(1_i64, |n, size| n.checked_mul(self.most_of(*size)?.max(1)));
         let largest = self.integers_of(each).map(|(low, high)| low.saturating_abs().max(high.saturating_abs()));
         count.zip(largest).and_then(|(n, v)| n.checked_mul(v)).is_some_and(|reached| reached <= most)
