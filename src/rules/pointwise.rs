@@ -692,12 +692,6 @@ impl Speaker<'_> {
             return None;
         }
         let mut sum = self.fold(c, Fold::Sum, &Array { dtype: wide, expr, ..array.clone() })?;
-        let dims = self.reduced_dims(c, array.sizes.len())?;
-        if dims.iter().all(|d| array.sizes.get(*d) == Some(&Dim::Fixed(1))) {
-            // A sum begins with 0: it is never -0.0.
-            let zero = self.e.rounded(wide, 0.0)?;
-            sum = self.e.op(Op::Add, wide, &[sum, zero])?;
-        }
         if fold.is_none() {
             let dims = self.reduced_dims(c, array.sizes.len())?;
             let sizes: Vec<Dim> = dims.iter().filter_map(|d| array.sizes.get(*d).copied()).collect();

@@ -448,6 +448,8 @@ pub struct Facts {
     pub any_number: bool,
     /// `#states-type`: an assertion that a tensor has the sizes, strides, dtype, device and layout that are given.
     pub states_type: bool,
+    /// `#asks-sizes`: what it gives is told by the sizes of its operands alone.
+    pub asks_sizes: bool,
     /// `#within=INDEX`: types being right, it raises only where an integer of INDEX is no place along `dim` (the first dimension where there is no
     /// `dim`) of its first tensor, negative ones included.
     pub within: Option<Box<str>>,
@@ -562,6 +564,7 @@ impl Facts {
             "flat" => self.flat = true,
             "whole" => self.whole = true,
             "states-type" => self.states_type = true,
+            "asks-sizes" => self.asks_sizes = true,
             "sees-nan" => self.sees_nan = true,
             "within" => self.within = Some(value.into()),
             "reaches" => self.reaches = Some(value.into()),

@@ -136,7 +136,7 @@ impl Elements {
         self.raw(Op::Add, dtype, &[a.min(b), a.max(b)])
     }
 
-    /// The sum of two of which one is 0 wherever the other is chosen, over the reals: that other one.
+    /// The sum of two of which one is 0 wherever the other is chosen, over the reals: that other one, with 0 added, which takes the sign from a zero.
     fn sum_of_apart(&mut self, dtype: Dtype, a: ExprId, b: ExprId) -> Option<Option<ExprId>> {
         if self.exact {
             return Some(None);
@@ -153,7 +153,11 @@ impl Elements {
             (_, true) => (*yes, *other_no),
             _ => return Some(None),
         };
-        if same { self.op(Op::Choose, dtype, &[c, kept.0, kept.1]).map(Some) } else { Some(None) }
+        if !same {
+            return Some(None);
+        }
+        let (chosen, zero) = (self.op(Op::Choose, dtype, &[c, kept.0, kept.1])?, self.rounded(dtype, 0.0)?);
+        self.raw(Op::Add, dtype, &[chosen.min(zero), chosen.max(zero)]).map(Some)
     }
 
     fn multiplied(&mut self, dtype: Dtype, a: ExprId, b: ExprId) -> Option<ExprId> {
@@ -272,10 +276,10 @@ impl Elements {
         }
     }
 
-    /// The opposite of such an element; the sign of a zero is none over the reals.
+    /// The opposite of such an element: that of 0 is -0.0.
     fn opposite_number(&mut self, dtype: Dtype, a: ExprId) -> Option<ExprId> {
         if let Some(v) = self.float(a) {
-            return self.rounded(dtype, if v == 0.0 { 0.0 } else { -v });
+            return self.rounded(dtype, -v);
         }
         match self.op_of(a)? {
             (Op::Choose, [c, x, y]) => {
@@ -285,7 +289,7 @@ impl Elements {
             }
             (Op::Cast, [truth]) => {
                 let truth = *truth;
-                let (minus, zero) = (self.rounded(dtype, -1.0)?, self.rounded(dtype, 0.0)?);
+                let (minus, zero) = (self.rounded(dtype, -1.0)?, self.rounded(dtype, -0.0)?);
                 self.op(Op::Choose, dtype, &[truth, minus, zero])
             }
             _ => None,

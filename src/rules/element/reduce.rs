@@ -44,7 +44,12 @@ impl Elements {
         let settles = matches!(fold, Fold::Most | Fold::Least | Fold::Any) || is_one;
         if holds_one && settles && !self.mentions(body, level) {
             self.by("fold-of-equal");
-            return Some(body);
+            if fold != Fold::Sum || !dtype.is_float() {
+                return Some(body);
+            }
+            // A sum begins with 0: it is never -0.0.
+            let zero = self.rounded(dtype, 0.0)?;
+            return self.op(Op::Add, dtype, &[body, zero]);
         }
         if let (Fold::Most | Fold::Least, Some((Op::Cast, [truth])), true) = (fold, self.op_of(body), holds_one) {
             let truth = *truth;

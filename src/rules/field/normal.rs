@@ -839,6 +839,9 @@ impl Field<'_> {
 
     /// A function that a sign passes through, or is lost in.
     pub(super) fn odd_or_even(&mut self, function: Real, x: &Rc<Poly>) -> Option<Poly> {
+        if x.terms.is_empty() {
+            return Poly::number(if function == Real::Cos { 1.0 } else { 0.0 });
+        }
         let form = Form::Named(target(function).into(), Box::new([Token::Child]));
         let form = Function::Other(form, Dtype::F64);
         if !matches!(x.terms.as_slice(), [one] if one.number < 0.0) {

@@ -115,10 +115,12 @@ impl Field<'_> {
         let mut out = a.clone();
         out.depth = a.depth.max(b.depth);
         for term in &b.terms {
-            self.push(
-                &mut out,
-                Product { number: term.number * factor, scale: term.scale * factor.abs(), ..term.clone() },
-            )?;
+            let number = term.number * factor;
+            // What an `f64` does not hold is no number of it.
+            if number == 0.0 && factor != 0.0 || !number.is_finite() {
+                return None;
+            }
+            self.push(&mut out, Product { number, scale: term.scale * factor.abs(), ..term.clone() })?;
         }
         Some(out)
     }
@@ -175,7 +177,7 @@ impl Field<'_> {
         for (atom, exponent) in y.factors {
             self.multiply(&mut out, atom, exponent)?;
         }
-        (out.number.is_finite() && out.number != 0.0).then_some(out)
+        out.number.is_normal().then_some(out)
     }
 
     /// Multiplies by a factor. A sum that stands in a product becomes products where it is no denominator.

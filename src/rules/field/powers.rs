@@ -4,7 +4,8 @@
 
 use std::rc::Rc;
 
-use crate::rules::element::arena::{Form, Op};
+use crate::graph::Dtype;
+use crate::rules::element::arena::{Elements, ExprId, Form, Op};
 use crate::rules::field::normal::Field;
 use crate::rules::field::poly::{Atom, Binders, Function, Poly, Product};
 
@@ -12,6 +13,11 @@ use crate::rules::field::poly::{Atom, Binders, Function, Poly, Product};
 const WHOLE: f64 = 64.0;
 /// Up to which one the exponential of a multiple of a logarithm is a power.
 const FEW: f64 = 8.0;
+
+/// Of which numbers the exponential is a number: an `f64` holds products of a few of these.
+const HELD: f64 = 256.0;
+/// Up to which power that of the greatest of them is written for larger ones.
+const POWERS_HELD: f64 = 16_777_216.0;
 
 impl Field<'_> {
     /// `1 / (1 + exp(-x))`.
@@ -25,6 +31,9 @@ impl Field<'_> {
 
     /// One number in front.
     pub(super) fn sqrt(&mut self, x: &Poly) -> Option<Poly> {
+        if x.terms.is_empty() {
+            return Some(Poly::default());
+        }
         // The root of the greatest is the greatest root.
         let above = self.greatest_above_zero(x)?;
         let filled = |kids: &[Rc<Poly>]| kids.iter().all(|kid| !kid.terms.is_empty());
@@ -184,6 +193,11 @@ impl Field<'_> {
         Some(x.number >= 0.0)
     }
 
+    /// Returns the number that an element is over the reals.
+    pub fn number_of(e: &mut Elements, dtype: Dtype, id: ExprId) -> Option<f64> {
+        Field::new(e, dtype, &[id], false).of(id)?.as_number()
+    }
+
     /// Whether a factor is surely not negative.
     pub(super) fn is_never_negative(&mut self, atom: &Atom) -> Option<bool> {
         match atom {
@@ -201,13 +215,31 @@ impl Field<'_> {
         }
     }
 
+    /// The exponential of a number: of a large one a power of one that is no number here, since an `f64` is 0 where it is small.
+    #[allow(clippy::cast_possible_truncation)]
+    fn exp_of_number(v: f64) -> Option<Poly> {
+        if v.abs() <= HELD {
+            return Poly::number(v.exp());
+        }
+        let times = (v / HELD).trunc();
+        let (kid, exponent, rest) = match times.abs() <= POWERS_HELD {
+            true => (HELD, times as i32, v - times * HELD),
+            false => (v.abs(), if v < 0.0 { -1 } else { 1 }, 0.0),
+        };
+        let mut power = Self::call(Function::Exp, vec![Rc::new(Poly::number(kid)?)])?;
+        power.terms.iter_mut().for_each(|t| (t.number, t.scale) = (rest.exp(), rest.exp()));
+        power.terms.iter_mut().flat_map(|t| &mut t.factors).for_each(|f| f.1 = exponent);
+        Some(power)
+    }
+
     /// A product: one exponential for each product of the sum.
     #[allow(clippy::cast_possible_truncation)]
     pub(super) fn exp(&mut self, x: &Poly) -> Option<Poly> {
         let mut out = Poly::number(1.0)?;
         for term in &x.terms {
             if term.factors.is_empty() && term.binders.is_empty() {
-                out = self.plus(&Poly::default(), &out, term.number.exp())?;
+                let power = Self::exp_of_number(term.number)?;
+                out = self.times(&out, &power)?;
                 continue;
             }
             // Literals are roundings of what they stand for.

@@ -3,7 +3,7 @@
 //! ## What it says
 //! Integers wrap around as a ring does: two sums of products, each summed over dimensions, that are one as sums over the whole numbers are one modulo
 //! 2^n. So a product of matrices of integers associates, and a sum over few places is those places added up. A truth is 1 or 0 and its own square: how
-//! often either of two holds is how often each does, less how often both do.
+//! often either of two holds is how often each does, less how often both do. The lowest bits of an integer are it less a multiple of what it is shifted down.
 //!
 //! ## When it is wrong
 //! Nothing else of integers is a ring: a quotient, a remainder, a comparison, a conversion to more bits stand for themselves. Numbers are those that an
@@ -19,6 +19,8 @@ use crate::rules::field::poly::Poly;
 
 /// How many conditions may be split, one within another.
 const CASES: usize = 4;
+/// How many of the lowest bits are told from those above.
+const LOW: u32 = 16;
 /// Up to which number everything is exact.
 const MOST: f64 = (1_u64 << 46) as f64;
 
@@ -87,6 +89,7 @@ impl Field<'_> {
                 let rest = self.plus(no, &not, -1.0)?;
                 self.plus(&rest, &holds, 1.0)
             }
+            Form::Op(Op::And) => self.low_bits(dtype, id, expr, kids),
             // A truth as a number.
             Form::Op(Op::Cast) if expr.kids.first().and_then(|k| self.e.dtype(*k)) == Some(Dtype::Bool) => {
                 Some((**kids.first()?).clone())
@@ -95,6 +98,28 @@ impl Field<'_> {
             _ => Self::leaf(id),
         }?;
         made.terms.iter().all(|t| t.number.abs().max(t.scale) <= MOST).then_some(made)
+    }
+
+    /// The lowest bits of an integer are it less those above, which are a multiple of it shifted down, its sign kept.
+    fn low_bits(&mut self, dtype: Dtype, id: ExprId, expr: &Expr, kids: &[Rc<Poly>]) -> Option<Poly> {
+        for (mask, of) in [(0, 1), (1, 0)] {
+            let (Some(mask), Some(whole), Some(x)) = (expr.kids.get(mask), expr.kids.get(of), kids.get(of)) else {
+                continue;
+            };
+            let Some(bits) = self.e.number(*mask).and_then(|v| v.checked_add(1)).filter(|v| v.count_ones() == 1) else {
+                continue;
+            };
+            let places = bits.trailing_zeros();
+            if places == 0 || places > LOW || width(dtype).is_none_or(|w| places >= w) || dtype == Dtype::U8 {
+                continue;
+            }
+            let shift = self.e.integer(dtype, i64::from(places))?;
+            let above = self.e.op(Op::Shr, dtype, &[*whole, shift])?;
+            let Some(above) = Self::leaf(above) else { continue };
+            #[allow(clippy::cast_precision_loss)]
+            return self.plus(x, &above, -(bits as f64));
+        }
+        Self::leaf(id)
     }
 
     /// A truth as a number.

@@ -57,6 +57,14 @@ impl BesideZero {
     }
 }
 
+/// What two elements are both made of.
+struct Common {
+    /// Bit by bit.
+    bits: FxHashSet<ExprId>,
+    /// By the same steps, those that sum floats, too.
+    steps: FxHashSet<ExprId>,
+}
+
 impl Elements {
     /// Returns where two elements that are equal over the reals lie beside 0.
     pub fn beside_zero(&mut self, x: ExprId, y: ExprId) -> Option<BesideZero> {
@@ -64,7 +72,7 @@ impl Elements {
         let mut each = |root: ExprId| {
             let apart = self.is_apart_from_zero(root)?;
             let never_negative = self.is_never_negative(root)?;
-            let alike = apart || self.keeps_zero(root, &common)?;
+            let alike = apart || self.keeps_zero(root, &common.bits)?;
             Some(BesideZero {
                 apart,
                 never_negative,
@@ -75,12 +83,13 @@ impl Elements {
         Some(each(x)?.and(each(y)?))
     }
 
-    /// Returns what two elements are both made of, bit by bit.
-    fn in_common(&self, x: ExprId, y: ExprId) -> FxHashSet<ExprId> {
+    /// Returns what two elements are both made of.
+    fn in_common(&self, x: ExprId, y: ExprId) -> Common {
         let below = |root| self.below(root).into_iter().collect::<FxHashSet<ExprId>>();
-        let mut common: FxHashSet<ExprId> = below(x).intersection(&below(y)).copied().collect();
-        self.leave_out_sums(x, &mut common);
-        common
+        let steps: FxHashSet<ExprId> = below(x).intersection(&below(y)).copied().collect();
+        let mut bits = steps.clone();
+        self.leave_out_sums(x, &mut bits);
+        Common { bits, steps }
     }
 
     /// Takes what is a sum of floats, or made of one, out of what two elements have in common: kernels may add in another order.
@@ -130,13 +139,13 @@ impl Elements {
     }
 
     /// Whether nothing below an element leaves it open which of 0.0 and -0.0 it is.
-    fn signs_zeros(&mut self, root: ExprId, common: &FxHashSet<ExprId>) -> Option<bool> {
+    fn signs_zeros(&mut self, root: ExprId, common: &Common) -> Option<bool> {
         Some(!self.open_zeros(root, common)?.contains(&root))
     }
 
     /// Returns what below an element may be 0.0 or -0.0, as the kernel has it: the greater and the lesser of two, and what is put in order, unless no
     /// zero among them is negative; and what takes the sign from a zero, unless it is in common.
-    fn open_zeros(&mut self, root: ExprId, common: &FxHashSet<ExprId>) -> Option<FxHashSet<ExprId>> {
+    fn open_zeros(&mut self, root: ExprId, common: &Common) -> Option<FxHashSet<ExprId>> {
         let (mut open, mut plus) = (FxHashSet::default(), FxHashSet::default());
         let known = self.extents(root)?;
         for id in self.below(root) {
@@ -145,12 +154,17 @@ impl Elements {
             let extent = known.get(&id).filter(|_| expr.dtype.is_float());
             let is_no_zero = extent.is_some_and(|found| found.is_apart_from_zero());
             let is_positive = is_no_zero && extent.is_some_and(|found| found.is_never_negative());
+            let common = match expr.form {
+                Form::Reduce(..) => &common.steps,
+                _ => &common.bits,
+            };
             if !is_no_zero && !common.contains(&id) && self.takes_the_sign(id, &expr, &plus)? {
                 open.insert(id);
                 continue;
             }
             let expr = &expr;
-            if is_positive || self.has_no_negative_zero(id, expr, &plus) {
+            let never_negative = |k: &ExprId| known.get(k).is_some_and(|found| found.is_never_negative());
+            if is_positive || self.has_no_negative_zero(id, expr, &plus, expr.kids.iter().all(never_negative)) {
                 plus.insert(id);
                 continue;
             }
@@ -173,7 +187,7 @@ impl Elements {
     }
 
     /// Whether an element gives 0.0 of what may be -0.0, though over the reals it is that, or its opposite: 0 is added to it, it is taken from 0, or is a magnitude, or a
-    /// square, of what is never negative; or it is the number -0.0.
+    /// square, of what is never negative, or a sum over dimensions; or it is the number -0.0.
     fn takes_the_sign(&mut self, id: ExprId, expr: &Expr, plus: &FxHashSet<ExprId>) -> Option<bool> {
         let is_zero = |e: &Self, k: ExprId| e.float(k) == Some(0.0);
         Some(match (&expr.form, expr.kids.as_slice()) {
@@ -184,6 +198,8 @@ impl Elements {
                 is_zero(self, a) && !plus.contains(&b) || is_zero(self, b) && !plus.contains(&a)
             }
             (Form::Op(Op::Sub), &[a, _]) => is_zero(self, a),
+            // A sum begins with 0, additions of the same elements do not.
+            (Form::Reduce(Fold::Sum, ..), &[each]) => !plus.contains(&each),
             (Form::Op(Op::Abs), &[a]) => !plus.contains(&a) && self.is_never_negative(a)?,
             (Form::Op(Op::Mul), &[a, b]) => a == b && !plus.contains(&a) && self.is_never_negative(a)?,
             (Form::Named(target, _), &[a]) if real(target) == Some(Real::Square) => {
@@ -193,8 +209,8 @@ impl Elements {
         })
     }
 
-    /// Whether an element is never -0.0; of some of what it is made of that is known.
-    fn has_no_negative_zero(&self, id: ExprId, expr: &Expr, plus: &FxHashSet<ExprId>) -> bool {
+    /// Whether an element is never -0.0; of some of what it is made of that is known. `above`: all of that is never negative.
+    fn has_no_negative_zero(&self, id: ExprId, expr: &Expr, plus: &FxHashSet<ExprId>, above: bool) -> bool {
         let all = !expr.kids.is_empty() && expr.kids.iter().all(|k| plus.contains(k));
         let is_positive = |k: ExprId| constant(self, k).is_some_and(|v| v > 0.0);
         match (&expr.form, expr.kids.as_slice()) {
@@ -203,10 +219,12 @@ impl Elements {
             (Form::Const(_) | Form::Number(_), _) => self.float(id).is_some_and(f64::is_sign_positive),
             (Form::Op(Op::Abs), _) => true,
             // What is negative times a zero is none of these.
-            (Form::Op(Op::Mul), [a, b]) => a == b || all && [*a, *b].iter().any(|k| is_positive(*k)),
+            (Form::Op(Op::Mul), [a, b]) => a == b || all && (above || [*a, *b].iter().any(|k| is_positive(*k))),
             (Form::Op(Op::Div), [_, b]) => all && is_positive(*b),
             (Form::Op(Op::Choose), [_, a, b]) => plus.contains(a) && plus.contains(b),
-            (Form::Op(Op::Add | Op::Cast | Op::Max | Op::Min | Op::AtLeast | Op::AtMost), _) => all,
+            // That is the sum of two such alone.
+            (Form::Op(Op::Add), [a, b]) => plus.contains(a) || plus.contains(b),
+            (Form::Op(Op::Cast | Op::Max | Op::Min | Op::AtLeast | Op::AtMost), _) => all,
             (Form::Reduce(Fold::Sum | Fold::Most | Fold::Least, ..), _) => all,
             (Form::Named(target, _), [_]) => match real(target) {
                 Some(Real::Exp | Real::Exp2 | Real::Sigmoid | Real::Erfc | Real::Cosh | Real::Square) => true,
@@ -215,6 +233,28 @@ impl Elements {
             },
             _ => false,
         }
+    }
+
+    /// Returns an element in which the number -0.0 is 0.0: one number, where no sign of a zero is asked.
+    pub fn without_signs_of_zeros(&mut self, root: ExprId) -> Option<ExprId> {
+        let is_minus = |e: &Self, id: ExprId| e.float(id).is_some_and(|v| v == 0.0 && v.is_sign_negative());
+        let order = self.below(root);
+        if !order.iter().any(|id| is_minus(self, *id)) {
+            return Some(root);
+        }
+        let mut made: FxHashMap<ExprId, ExprId> = FxHashMap::default();
+        for id in order {
+            self.spend(1)?;
+            let expr = self.expr(id)?.clone();
+            let kids: Vec<ExprId> = expr.kids.iter().map(|k| made.get(k).copied().unwrap_or(*k)).collect();
+            let plain = match is_minus(self, id) {
+                true => self.rounded(expr.dtype, 0.0)?,
+                false if kids.as_slice() == expr.kids.as_slice() => id,
+                false => self.again(&expr, &kids)?,
+            };
+            made.insert(id, plain);
+        }
+        made.get(&root).copied()
     }
 
     /// Whether an element divides by a number below the smallest normal one of its dtype, which a device may take for 0.
@@ -233,7 +273,7 @@ impl Elements {
         Some(self.divides_by_open_zeros(x, &common)? || self.divides_by_open_zeros(y, &common)?)
     }
 
-    fn divides_by_open_zeros(&mut self, root: ExprId, common: &FxHashSet<ExprId>) -> Option<bool> {
+    fn divides_by_open_zeros(&mut self, root: ExprId, common: &Common) -> Option<bool> {
         let open = self.open_zeros(root, common)?;
         for id in self.below(root).into_iter().filter(|_| !open.is_empty()) {
             let divisor = match self.expr(id).map(|x| (&x.form, x.kids.as_slice())) {

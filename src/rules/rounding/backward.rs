@@ -317,7 +317,7 @@ fn is_kept_or_nothing(e: &Elements, expr: &Expr) -> bool {
 }
 
 /// Whether an element is rounded where it is made.
-fn rounds(e: &Elements, expr: &Expr) -> bool {
+pub(super) fn rounds(e: &Elements, expr: &Expr) -> bool {
     match &expr.form {
         _ if is_scaled_element(e, expr) || is_kept_or_nothing(e, expr) => false,
         Form::Op(Op::Add | Op::Sub | Op::Mul | Op::Div) => expr.dtype.is_float(),
@@ -505,7 +505,7 @@ fn is_below(a: Option<Interval>, b: Option<Interval>) -> bool {
 }
 
 /// Returns the derivative of a function on an interval.
-fn derivative(function: Real, x: Interval) -> Option<Interval> {
+pub(super) fn derivative(function: Real, x: Interval) -> Option<Interval> {
     match function {
         Real::Exp | Real::Expm1 => x.rising(|v| v.min(695.0).exp()),
         Real::Exp2 => x.rising(|v| std::f64::consts::LN_2 * v.min(1000.0).exp2()),

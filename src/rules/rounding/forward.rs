@@ -78,11 +78,12 @@ pub fn ranges(e: &Elements, order: &[ExprId], sources: Box<'_>) -> Option<(Range
         if let Some(least) = found.and_then(|range| beyond_of(expr, range, &out, &beyond)) {
             beyond.insert(*id, least);
         }
+        let endless = expr.dtype == Dtype::F64 && is_past_far(expr, &out);
         match found {
-            Some(range) if range.most() <= most => {
+            Some(range) if range.most() <= most && !endless => {
                 out.insert(*id, range);
             }
-            Some(range) if may_be_past(expr, range, &out) => {
+            Some(range) if endless || may_be_past(expr, range, &out) => {
                 past.push(*id);
                 out.insert(*id, Interval::new(range.low.clamp(-most, most), range.high.clamp(-most, most))?);
             }
@@ -171,6 +172,18 @@ fn held(dtype: Dtype, x: Interval) -> Option<Interval> {
 /// An exponent past which exponentials leave every dtype.
 const FAR: f64 = 695.0;
 
+/// Whether a function ends past what an `f64` holds of an element.
+fn is_past_far(expr: &Expr, known: &Ranges) -> bool {
+    let Form::Named(target, _) = &expr.form else { return false };
+    let Some(x) = expr.kids.first().and_then(|k| known.get(k)) else { return false };
+    match real(target) {
+        Some(Real::Exp | Real::Expm1) => x.high > FAR,
+        Some(Real::Exp2) => x.high > FAR / std::f64::consts::LN_2,
+        Some(Real::Sinh | Real::Cosh) => x.most() > FAR,
+        _ => false,
+    }
+}
+
 /// Returns how many places dimensions have; at least one each.
 pub fn count(e: &Elements, sizes: &[crate::sym::Dim]) -> Option<f64> {
     #[allow(clippy::cast_precision_loss)]
@@ -231,7 +244,13 @@ fn operator(e: &Elements, op: Op, expr: &Expr, known: &Ranges) -> Option<Interva
             Some(found) => Some(found),
             None => cancel::within(e, expr, known, kid(0)?.times(kid(1)?)?),
         },
-        (Op::Div, _) => cancel::within(e, expr, known, kid(0)?.times(kid(1)?.inverse()?)?),
+        (Op::Div, [a, b]) => {
+            let found = cancel::within(e, expr, known, kid(0)?.times(kid(1)?.inverse()?)?)?;
+            // A part of a sum of what is never negative is no more than all of it.
+            let part = kid(0)?.low >= 0.0 && is_end_of(e, *a, (*b, Fold::Sum), None);
+            let high = if part { found.high.min(1.0 / SHARE) } else { found.high };
+            Interval::new(found.low.min(high), high)
+        }
         (Op::Neg, _) => Some(kid(0)?.minus()),
         (Op::Abs, _) => Some(kid(0)?.magnitude()),
         (Op::Max | Op::AtLeast, _) => {
@@ -373,6 +392,11 @@ fn is_never_above(e: &Elements, a: ExprId, most: ExprId, known: &Ranges, depth: 
     let Some(depth) = depth.checked_sub(1) else { return false };
     let under = |id: ExprId| id == a || is_never_above(e, a, id, known, depth);
     let adds = |id: &ExprId| known.get(id).is_some_and(|r| r.low >= 0.0);
+    if let Some((Op::Min, [x, y])) = e.op_of(a)
+        && [x, y].into_iter().any(|lesser| is_never_above(e, *lesser, most, known, depth) || *lesser == most)
+    {
+        return true;
+    }
     match e.op_of(most) {
         Some((Op::Max, [x, y])) => under(*x) || under(*y),
         Some((Op::Add, [x, y])) => adds(y) && under(*x) || adds(x) && under(*y),
@@ -417,14 +441,14 @@ pub(in crate::rules) fn is_end_of(e: &Elements, a: ExprId, (end, fold): (ExprId,
                 true
             }
             // Nothing of what is bound within may be named.
-            (Form::Op(_) | Form::Const(_) | Form::Number(_) | Form::Named(..), _) => p.form == q.form,
+            (Form::Op(_) | Form::Poly(_) | Form::Const(_) | Form::Number(_) | Form::Named(..), _) => p.form == q.form,
             (Form::Reduce(_, level, _), _) => p.form == q.form && level < from,
             _ => x == y && !e.places_below(x).iter().any(|p| matches!(p, Place::Bound(l, _) if l >= from)),
         };
         if !same {
             return false;
         }
-        if matches!(p.form, Form::Op(_) | Form::Named(..) | Form::Reduce(..)) {
+        if matches!(p.form, Form::Op(_) | Form::Poly(_) | Form::Named(..) | Form::Reduce(..)) {
             open.extend(in_order(e, p).into_iter().zip(in_order(e, q)));
         }
     }

@@ -5,13 +5,15 @@
 //! computed in blocks, and the sum of a few such exponentials, of some of them the greatest of which is told, too. Divided by one number each, their sum is at
 //! least 1 by that; multiplied by what is never negative, the least of these. One of some, less the greatest of them, or less the greatest of these and others, is at most 0, though some stand beside
 //! others (`cat`), or in a part of them. The same holds of the least, less one of those. The magnitude of an input that is stated not to be near 0 is at least
-//! the number that is nearest, and its square the square of that. The greatest share of a sum is at least one over how many there are, and so is the sum of the greatest few.
+//! the number that is nearest, and its square the square of that. The greatest share of a sum is at least one over how many there are, and so is the sum of the greatest few. A sum
+//! of what is never negative and of truths (a row of a matrix with ones on its diagonal) is at least how many of these hold.
 //!
 //! ## When it is wrong
 //! Where the element is none of those of which the greatest is taken: which one it is, is put in its place and compared, and it must surely be there.
 
 use smallvec::SmallVec;
 
+use crate::graph::Dtype;
 use crate::rules::element::arena::{Elements, Ends, Expr, ExprId, Fold, Form, Op};
 use crate::rules::element::index::{IndexId, Place};
 use crate::rules::element::rebuild::Moves;
@@ -32,6 +34,8 @@ const DIFFERENCES: usize = 64;
 const SHARED: i64 = 4096;
 /// Which part of their sum their roundings may come to.
 const LOST: f64 = 0.005;
+/// What is left of a number that is added to what is never negative, whatever is rounded.
+const KEPT: f64 = 0.99;
 /// How many places of a dimension are tried.
 const TRIED: usize = 12;
 
@@ -75,6 +79,57 @@ fn apart(e: &mut Elements, order: &[ExprId]) {
             e.ends.apart.insert(*id, least);
         }
     }
+    for id in divisors(e, order).into_iter().take(SUMS) {
+        if let Some(least) = least_by_truths(e, id).flatten() {
+            e.ends.apart.insert(id, least * KEPT);
+        }
+    }
+}
+
+/// Returns what a sum is at least of what is never negative, however it is rounded, and of truths, of which it is told how many hold.
+fn least_by_truths(e: &mut Elements, sum: ExprId) -> Option<Option<f64>> {
+    let Expr { dtype, form: Form::Reduce(Fold::Sum, level, sizes), kids } = e.expr(sum)?.clone() else {
+        return Some(None);
+    };
+    let Some((Op::Add, &[a, b])) = kids.first().and_then(|body| e.op_of(*body)) else { return Some(None) };
+    if unit(dtype) > unit(Dtype::F32) {
+        return Some(None);
+    }
+    for (each, truth) in [(a, b), (b, a)] {
+        let is_truth = match e.op_of(truth) {
+            Some((Op::Cast, [of])) => e.dtype(*of) == Some(Dtype::Bool),
+            Some((Op::Choose, [_, p, q])) => {
+                [(1.0, 0.0), (0.0, 1.0)].map(|(p, q)| (Some(p), Some(q))).contains(&(e.float(*p), e.float(*q)))
+            }
+            _ => false,
+        };
+        if is_truth && e.is_never_negative(each)? {
+            let held = e.reduced(Fold::Sum, level, &sizes, truth)?;
+            return Some(Field::number_of(e, dtype, held).filter(|v| *v > 0.0));
+        }
+    }
+    Some(None)
+}
+
+/// Returns sums over dimensions that something is divided by, or the root or the logarithm of which is taken.
+fn divisors(e: &Elements, order: &[ExprId]) -> Vec<ExprId> {
+    let mut out: Vec<ExprId> = Vec::new();
+    for id in order {
+        let Some(expr) = e.expr(*id) else { continue };
+        let below = match (&expr.form, expr.kids.as_slice()) {
+            (Form::Op(Op::Div), [_, below]) => *below,
+            (Form::Named(target, _), [x])
+                if matches!(real(target), Some(Real::Log | Real::Reciprocal | Real::Sqrt | Real::Rsqrt)) =>
+            {
+                *x
+            }
+            _ => continue,
+        };
+        if matches!(e.expr(below).map(|x| &x.form), Some(Form::Reduce(Fold::Sum, ..))) && !out.contains(&below) {
+            out.push(below);
+        }
+    }
+    out
 }
 
 /// What is known of the elements of two ends, to be put back.
@@ -260,8 +315,30 @@ pub(in crate::rules) fn least_of_sum(e: &mut Elements, sum: &Expr) -> Option<Lea
     {
         return Some(Least::Unknown);
     }
-    let is_end = e.reduced(fold, *level, sizes, a)? == most || is_end_of(e, a, (most, fold), Some(*level));
+    let is_end = e.reduced(fold, *level, sizes, a)? == most
+        || is_end_of(e, a, (most, fold), Some(*level))
+        || is_end_as_named(e, a, (most, fold), (*level, sizes))?;
     Some(if is_end { least } else { Least::Unknown })
+}
+
+/// Whether an element is each of those that are taken together, once their dimensions have its names.
+fn is_end_as_named(
+    e: &mut Elements,
+    a: ExprId,
+    (end, fold): (ExprId, Fold),
+    (level, sizes): (u32, &[Dim]),
+) -> Option<bool> {
+    let Some(Expr { form: Form::Reduce(own, from, over), kids, .. }) = e.expr(end).cloned() else {
+        return Some(false);
+    };
+    let body = *kids.first()?;
+    // Nothing is captured: see `is_at_places`.
+    let bare = !e.below(body).into_iter().any(|id| e.is_reduction(id));
+    if own != fold || *over != *sizes || !(bare || level >= from) {
+        return Some(false);
+    }
+    let names = (level..).zip(sizes.iter()).map(|(l, size)| e.place(Place::Bound(l, *size))).collect();
+    Some(e.moved(body, &Moves { vars: SmallVec::new(), bound: Some((from, names)) })? == a)
 }
 
 /// Whether exponentials are added of some elements, each less the greatest of them: one of them is 1. Elements may stand in sums of their own, and one be a number.

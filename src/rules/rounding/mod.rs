@@ -14,6 +14,7 @@
 //! a choice whose values are one where its condition turns.
 
 mod absorb;
+mod ahead;
 mod backward;
 mod bends;
 mod beside;
@@ -133,6 +134,8 @@ pub struct Bound {
     pub beside: f64,
     /// The same where products and quotients in which nothing cancels are followed by their errors beside them.
     pub products: f64,
+    /// The least of these, and of what the errors of its operands make it, step by step.
+    pub least: f64,
     /// The elements that may be infinite there, and with which the end is: left out of the bound where they are.
     pub past: Vec<ExprId>,
 }
@@ -150,7 +153,10 @@ pub fn bound(e: &mut Elements, root: ExprId, sources: Box<'_>) -> Option<Bound> 
     let by = |follow| backward::error(e, &order, (&ranges, &beyond), &free, ways, (&errors, follow));
     let error = by(Follow::Slopes).filter(|error| error.is_finite())?;
     let or_less = |follow| by(follow).map_or(error, |other| error.min(other));
-    Some(Bound { error, beside: or_less(Follow::Divisors), products: or_less(Follow::Products), past })
+    let (beside, products) = (or_less(Follow::Divisors), or_less(Follow::Products));
+    let plain = past.is_empty() && limits.is_empty();
+    let ahead = if plain { ahead::error(e, &order, &ranges).unwrap_or(error) } else { error };
+    Some(Bound { error, beside, products, least: beside.min(products).min(ahead), past })
 }
 
 /// Returns those of some choices whose condition a rounding reaches and whose values are one where it turns: they follow what is compared without a

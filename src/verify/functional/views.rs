@@ -212,5 +212,8 @@ fn clamped_start(start: Dim, size: Dim, s: &mut Sizes<'_>) -> Option<Dim> {
         // A size below 0 is no size: such a graph is refused for its form.
         return (size >= 0).then(|| Dim::Fixed(start.clamp(0, size)));
     }
+    if s.at_most(start, Dim::Fixed(0)) {
+        return Some(Dim::Fixed(0));
+    }
     (s.at_most(Dim::Fixed(0), start) && s.at_most(start, size)).then_some(start)
 }

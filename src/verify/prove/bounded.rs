@@ -266,7 +266,7 @@ impl Ends<'_> {
         if whole.is_some_and(|both| both.iter().any(|(a, b)| *b <= 16.0 * a)) {
             return Some(true);
         }
-        let pieces = self.in_pieces(e, &sources).map(|found| [found; 3]);
+        let pieces = self.in_pieces(e, &sources).map(|found| [found; 4]);
         let found = pieces.or(whole)?;
         let holds = |more: f64| found.iter().chain(whole.iter().flatten()).any(|(a, b)| *b <= 16.0 * a + more);
         if holds(0.0) {
@@ -349,12 +349,12 @@ fn errors(
     (x, y): (ExprId, ExprId),
     sources: &Sources<'_>,
     leaving: &Leaving,
-) -> Option<[(f64, f64); 3]> {
+) -> Option<[(f64, f64); 4]> {
     let (a, b) = (rounding::bound(e, x, &sources)?, rounding::bound(e, y, &sources)?);
     let none = a.past.is_empty() && b.past.is_empty();
     let alike =
         none || is_past_where(e, &a, &b)? && is_past_where(e, &b, &a)? && leave_alike(e, x, y, &sources, leaving)?;
-    alike.then_some([(a.error, b.error), (a.beside, b.beside), (a.products, b.products)])
+    alike.then_some([(a.error, b.error), (a.beside, b.beside), (a.products, b.products), (a.least, b.least)])
 }
 
 /// Whether elements that leave their dtype do so only where some of the other side do.

@@ -205,7 +205,7 @@ pub fn reached(f: &mut Functional<'_>, side: Side, mut open: Vec<NodeId>) -> Res
     let view = f.view(side);
     let (mut seen, mut step) = (FxHashSet::default(), None);
     while let Some(node) = open.pop() {
-        if !view.contains(node) || !seen.insert(node) {
+        if !view.contains(node) || !seen.insert(node) || asks_sizes(f, side, node) {
             continue;
         }
         if !takes_reals(f, side, node) {
@@ -221,6 +221,11 @@ pub fn reached(f: &mut Functional<'_>, side: Side, mut open: Vec<NodeId>) -> Res
         }
     }
     Ok(step)
+}
+
+/// Whether a node sees no element of what it is given.
+pub(super) fn asks_sizes(f: &Functional<'_>, side: Side, node: NodeId) -> bool {
+    f.registry.operator_of(f.view(side), node).is_some_and(|o| o.facts.asks_sizes)
 }
 
 /// Whether a node does nothing but give truths or integers, of sizes that inputs settle: it raises for no content, writes and draws nothing.

@@ -33,6 +33,8 @@ const STEEP_NUMBER: f64 = 8.0;
 /// How many nodes are looked at to find what may be infinite; beyond that everything may.
 const NODES: usize = 4096;
 
+/// How many terms are looked into to see how far a value reaches, one after another.
+const WITHIN: [usize; 4] = [64, 32, 20, 12];
 /// How often what a value is made of is looked into anew.
 const DEEP: usize = 16;
 
@@ -280,12 +282,32 @@ fn reach_from(f: &mut Functional<'_>, value: ValueId, known: &mut Reaches, depth
     if made_by.is_some_and(|o| is_never_infinite(&o.target)) {
         return None;
     }
-    let [_, most] = poles::TERMS;
     if f.store.is_near(value) && reach_of_call(f, value, known, depth).is_none() {
         return None;
     }
+    let mut found = None;
+    for most in WITHIN {
+        found = reach_within(f, value, known, (most, depth));
+        // Where it ends elsewhere, both what is normed and what it is normed by may be looked into.
+        if !matches!(found, Some(Some(reach)) if reach.most().is_infinite()) {
+            break;
+        }
+    }
+    let found = found.unwrap_or_else(|| reach_of_call(f, value, known, depth));
+    known.insert(key, found);
+    found
+}
+
+/// The same as far as so many terms tell; `None` where these tell nothing.
+fn reach_within(
+    f: &mut Functional<'_>,
+    value: ValueId,
+    known: &mut Reaches,
+    (most, depth): (usize, usize),
+) -> Option<Option<Reach>> {
+    let key = f.store.find(value);
     // Both graphs' values of a class leave their dtype together: that was asked when they were shown equal.
-    let found = poles::looked_into_as(f, value, most, true, |l| {
+    poles::looked_into_as(f, value, most, true, |l| {
         let Meant::One(x) = l.meant(value)? else { return None };
         let below = l.speaker.e.below(x.expr);
         if stands_for_itself(l, x.expr, key) {
@@ -296,10 +318,7 @@ fn reach_from(f: &mut Functional<'_>, value: ValueId, known: &mut Reaches, depth
         }
         l.speaker.e.lies_in_working_range(x.expr);
         l.speaker.e.reach_of(x.expr)
-    });
-    let found = found.unwrap_or_else(|| reach_of_call(f, value, known, depth));
-    known.insert(key, found);
-    found
+    })
 }
 
 fn stands_for_itself(l: &mut Lowering<'_, '_>, expr: ExprId, class: ValueId) -> bool {

@@ -32,3 +32,4 @@ mod sweep;
 mod tiny;
 pub(in crate::verify) mod ways;
 pub(in crate::verify) mod widen;
+mod windows;

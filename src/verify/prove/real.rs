@@ -321,7 +321,8 @@ fn by_places(l: &mut Lowering<'_, '_>, reals: &mut Reals, x: &Array, y: &Array) 
 /// Whether two elements are equal over the reals, hide no NaN, are defined alike, and rounded about as far. `alive`: no row may be masked as a whole.
 fn are_one(l: &mut Lowering<'_, '_>, reals: &mut Reals, x: &Array, y: &Array, alive: bool) -> Option<bool> {
     let (x, y) = (x.clone(), y.clone());
-    let is_one = x.expr == y.expr;
+    // Which sign a zero has is asked below.
+    let is_one = l.speaker.e.without_signs_of_zeros(x.expr)? == l.speaker.e.without_signs_of_zeros(y.expr)?;
     let (x, y) = (
         Array { expr: l.speaker.e.without_mask_queries(x.expr)?, ..x },
         Array { expr: l.speaker.e.without_mask_queries(y.expr)?, ..y },
@@ -366,6 +367,10 @@ fn are_one(l: &mut Lowering<'_, '_>, reals: &mut Reals, x: &Array, y: &Array, al
     if l.speaker.e.divide_by_open_zeros(x.expr, y.expr)? {
         return None;
     }
+    let (x, y) = (
+        Array { expr: l.speaker.e.without_signs_of_zeros(x.expr)?, ..x },
+        Array { expr: l.speaker.e.without_signs_of_zeros(y.expr)?, ..y },
+    );
     // What is one computation is defined where it is, and rounded as far.
     let is_one = is_one && finite.is_empty() && x.expr == y.expr && l.speaker.e.is_one_computation(x.expr)?;
     if !is_one && meets_an_end(l, reals, x.expr, y.expr)? {

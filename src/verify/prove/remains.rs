@@ -3,7 +3,7 @@
 //! What is made of one value twice follows one rounding, which may cancel: `p + neg(p)` is 0. Where `neg(q)` stands for `neg(p)`, and `p` is still there, it is rounding alone, and what it is multiplied by
 //! may be large where no run looks.
 //!
-//! Promises: in the graph as it is nothing is computed both of such a second value and of what only the first was made of, nor of two second values whose first ones were made of one value that these are
+//! Promises: in the graph as it is nothing is computed both of such a second value and of what only the first was made of, nor of two second values whose first ones were made of the same elements of one value that these are
 //! not made of; to be put side by side, and moved to the end, is no computing. Inputs, and what moves them, are not rounded. What a call gives beside such a second value was made together with it. A second value that is made of what the first was made of is taken to
 //! follow its rounding: one that names it and does not is for the runs to see.
 
@@ -20,13 +20,14 @@ use crate::verify::functional::values::Functional;
 use crate::verify::prove::carried::written_carriers;
 use crate::verify::prove::region::is_made_of_nothing;
 use crate::verify::prove::ways::given;
+use crate::verify::prove::windows::{Window, are_all, are_apart, are_made_alike, readers, window};
 
 /// A second value, and what the first was made of.
 #[derive(Debug)]
 pub struct Remains {
     second: ValueId,
-    /// What is rounded on the way to the first.
-    lost: Vec<ValueId>,
+    /// What is rounded on the way to the first, and which elements of it that reads, as far as that is told.
+    lost: Vec<(ValueId, Option<Window>)>,
     /// What both were taken to be made of, whatever that is.
     ends: Vec<ValueId>,
 }
@@ -39,6 +40,7 @@ pub fn remains(f: &mut Functional<'_>, terms: &FxHashMap<ValueId, Term>, [a, b]:
     // Several results are each rounded on their own.
     let items = terms.values().filter(|term| matches!(*term.form, Form::Item(_)));
     let several: Vec<ValueId> = items.flat_map(|term| term.children.iter().copied()).collect();
+    let readers = readers(f, terms, &within);
     let mut others: FxHashSet<ValueId> = others.into_iter().collect();
     others.extend(several.into_iter().map(|id| f.store.find(id)));
     for id in within {
@@ -46,7 +48,8 @@ pub fn remains(f: &mut Functional<'_>, terms: &FxHashMap<ValueId, Term>, [a, b]:
         let Some(term) = terms.get(&id).filter(is_lost) else { continue };
         let is_float = dtype(f, id).is_none_or(|dtype| dtype.is_float() || dtype.is_complex());
         if is_float && !matches!(*term.form, Form::Of(..)) && !moves(f, term) && !is_made_of_nothing(f, id) {
-            lost.push(id);
+            let read = window(f, terms, &readers, id);
+            lost.push((id, read));
         }
     }
     ends.extend(more);
@@ -106,27 +109,37 @@ enum Made {
 /// Second values, and what their first ones were made of, where these hang together.
 #[derive(Default)]
 struct Groups {
-    /// The group of each second value, as it is, and which node makes it.
-    seconds: FxHashMap<ValueId, (usize, Made)>,
-    /// The group of each class of what a first one was made of.
-    lost: FxHashMap<ValueId, (usize, Made)>,
+    /// The groups of each second value, as it is, and which node makes it.
+    seconds: FxHashMap<ValueId, (Vec<usize>, Made)>,
+    /// The groups of each class of what a first one was made of.
+    lost: FxHashMap<ValueId, (Vec<usize>, Made)>,
+    /// Of each group the class of what its first ones were made of.
+    classes: Vec<ValueId>,
+    /// What the first one of each second value was made of, whatever of that is followed.
+    whole: FxHashMap<ValueId, FxHashSet<ValueId>>,
     /// Which nodes make what each second value was taken to be made of.
     ends: FxHashMap<ValueId, Vec<NodeId>>,
 }
 
 impl Groups {
-    fn of(f: &mut Functional<'_>, all: &[Remains], makers: &Makers) -> Self {
+    fn of(f: &mut Functional<'_>, (all, whole): (&[Remains], &[Remains]), makers: &Makers) -> Self {
         let mut out = Groups::default();
-        for (one, group) in all.iter().zip(hang_together(f, all)) {
+        for one in whole {
+            let classes: Vec<ValueId> = one.lost.iter().map(|(id, _)| f.store.find(*id)).collect();
+            out.whole.entry(f.store.exactly(one.second)).or_default().extend(classes);
+        }
+        let (groups, classes) = hang_together(f, all, makers);
+        out.classes = classes;
+        for (one, own) in all.iter().zip(groups) {
             let second = f.store.exactly(one.second);
             let Some((_, maker)) = makers.of_second(f, one.second) else { continue };
-            out.seconds.insert(second, (group, Made::Second(maker)));
-            for class in &one.lost {
+            for ((class, _), group) in one.lost.iter().zip(&own) {
                 let class = f.store.find(*class);
                 if makers.of.get(&class).is_some_and(|(_, own)| *own != maker) {
-                    out.lost.entry(class).or_insert((group, Made::Lost));
+                    out.lost.entry(class).or_insert((Vec::new(), Made::Lost)).0.push(*group);
                 }
             }
+            out.seconds.entry(second).or_insert((Vec::new(), Made::Second(maker))).0.extend(own);
             let ends: Vec<ValueId> = one.ends.iter().map(|id| f.store.find(*id)).collect();
             let ends = ends.into_iter().filter_map(|id| makers.of.get(&id)).map(|(node, _)| *node);
             out.ends.entry(second).or_default().extend(ends);
@@ -139,13 +152,32 @@ impl Groups {
     fn leave_out_single(&mut self) {
         let mut first: FxHashMap<usize, Made> = FxHashMap::default();
         let mut several: FxHashSet<usize> = FxHashSet::default();
-        for (group, made) in self.seconds.values().chain(self.lost.values()) {
-            if *first.entry(*group).or_insert(*made) != *made {
-                several.insert(*group);
+        for (groups, made) in self.seconds.values().chain(self.lost.values()) {
+            for group in groups {
+                if *first.entry(*group).or_insert(*made) != *made {
+                    several.insert(*group);
+                }
             }
         }
-        self.seconds.retain(|_, (group, _)| several.contains(group));
-        self.lost.retain(|_, (group, _)| several.contains(group));
+        for all in [&mut self.seconds, &mut self.lost] {
+            all.values_mut().for_each(|(groups, _)| {
+                groups.retain(|group| several.contains(group));
+                groups.sort_unstable();
+                groups.dedup();
+            });
+            all.retain(|_, (groups, _)| !groups.is_empty());
+        }
+    }
+
+    /// Returns the groups of a value, as it is and by its class, and what it is in them.
+    fn named(&self, [own, class]: [ValueId; 2]) -> Option<&(Vec<usize>, Made)> {
+        self.seconds.get(&own).or_else(|| self.lost.get(&class))
+    }
+
+    /// Whether a second value was shown of what the first ones of a group were made of.
+    fn looked_through(&self, second: ValueId, group: usize) -> bool {
+        let class = self.classes.get(group);
+        self.whole.get(&second).zip(class).is_some_and(|(all, class)| all.contains(class))
     }
 }
 
@@ -169,23 +201,32 @@ const NODES: usize = 1024;
 
 /// Leaves out what second values are made of in the graph as it is, too, and what the first of that was made of.
 fn unfollowed(f: &mut Functional<'_>, all: &[Remains], makers: &Makers) -> Vec<Remains> {
-    let mut lost_by: FxHashMap<ValueId, &[ValueId]> = FxHashMap::default();
+    let mut lost_by: FxHashMap<ValueId, &[(ValueId, Option<Window>)]> = FxHashMap::default();
     for one in all {
         lost_by.insert(f.store.find(one.second), &one.lost);
     }
     let mut out = Vec::new();
     for one in all {
-        let lost: FxHashSet<ValueId> = one.lost.iter().map(|id| f.store.find(*id)).collect();
+        let lost: FxHashSet<ValueId> = one.lost.iter().map(|(id, _)| f.store.find(*id)).collect();
         let mut followed: FxHashSet<ValueId> = FxHashSet::default();
+        let mut parts: FxHashMap<ValueId, Vec<&Window>> = FxHashMap::default();
         for class in above(f, one, makers) {
+            let more = lost_by.get(&class).copied().unwrap_or_default();
             if lost.contains(&class) {
                 followed.insert(class);
-                let more = lost_by.get(&class).copied().unwrap_or_default();
-                followed.extend(more.iter().map(|id| f.store.find(*id)));
+                followed.extend(more.iter().map(|(id, _)| f.store.find(*id)));
+            }
+            for (id, read) in more {
+                parts.entry(f.store.find(*id)).or_default().extend(read);
             }
         }
-        let lost = lost.difference(&followed).copied().collect();
-        out.push(Remains { second: one.second, lost, ends: one.ends.clone() });
+        let mut own = one.lost.clone();
+        own.retain(|(id, read)| {
+            let class = f.store.find(*id);
+            let in_parts = read.as_ref().zip(parts.get(&class)).is_some_and(|(all, parts)| are_all(all, parts));
+            !followed.contains(&class) && !in_parts
+        });
+        out.push(Remains { second: one.second, lost: own, ends: one.ends.clone() });
     }
     out
 }
@@ -206,25 +247,49 @@ fn above(f: &mut Functional<'_>, one: &Remains, makers: &Makers) -> FxHashSet<Va
     out
 }
 
-/// Returns the group of each: those whose first ones were made of one value are of one.
-fn hang_together(f: &mut Functional<'_>, all: &[Remains]) -> Vec<usize> {
-    let mut group: Vec<usize> = (0..all.len()).collect();
-    let mut first_with: FxHashMap<ValueId, usize> = FxHashMap::default();
+/// Returns the group of each thing that each first one was made of, and the class of each group: of one are those that read the same elements of one value, or are
+/// made in other ways of what such elements were made of.
+fn hang_together(f: &mut Functional<'_>, all: &[Remains], makers: &Makers) -> (Vec<Vec<usize>>, Vec<ValueId>) {
+    let mut groups: Vec<Vec<usize>> = all.iter().map(|one| vec![0; one.lost.len()]).collect();
+    let mut readers: FxHashMap<ValueId, Vec<(usize, usize)>> = FxHashMap::default();
     for (k, one) in all.iter().enumerate() {
-        for class in &one.lost {
-            let other = *first_with.entry(f.store.find(*class)).or_insert(k);
-            let (from, to) = (group.get(k).copied(), group.get(other).copied());
-            if from != to {
-                group.iter_mut().filter(|own| Some(**own) == from).for_each(|own| *own = to.unwrap_or(*own));
-            }
+        for (at, (class, _)) in one.lost.iter().enumerate() {
+            readers.entry(f.store.find(*class)).or_default().push((k, at));
         }
     }
-    group
+    let made: Vec<Option<NodeId>> =
+        all.iter().map(|one| makers.of_second(f, one.second).map(|(node, _)| node)).collect();
+    let window = |k: usize, at: usize| all.get(k).and_then(|one| one.lost.get(at)).and_then(|(_, read)| read.as_ref());
+    let node = |k: usize| made.get(k).copied().flatten();
+    let mut classes = Vec::new();
+    for (class, readers) in readers {
+        // What hangs together by way of others is one group.
+        let mut parts: Vec<Vec<(usize, usize)>> = Vec::new();
+        for (k, at) in readers {
+            let is_apart = |(other, place): &(usize, usize)| {
+                let windows = window(k, at).zip(window(*other, *place));
+                let apart = windows.is_some_and(|(a, b)| are_apart(a, b));
+                apart && node(k).zip(node(*other)).is_some_and(|(a, b)| are_made_alike(f, a, b))
+            };
+            let (others, met): (Vec<_>, Vec<_>) = parts.into_iter().partition(|part| part.iter().all(is_apart));
+            parts = others;
+            parts.push(met.into_iter().flatten().chain([(k, at)]).collect());
+        }
+        for members in parts {
+            for (k, at) in members {
+                if let Some(slot) = groups.get_mut(k).and_then(|own| own.get_mut(at)) {
+                    *slot = classes.len();
+                }
+            }
+            classes.push(class);
+        }
+    }
+    (groups, classes)
 }
 
 /// Returns the makers of all values that are looked at.
 fn makers(f: &mut Functional<'_>, all: &[Remains]) -> Makers {
-    let asked = all.iter().flat_map(|one| one.lost.iter().chain(&one.ends).chain([&one.second]));
+    let asked = all.iter().flat_map(|one| one.lost.iter().map(|(id, _)| id).chain(&one.ends).chain([&one.second]));
     let asked: FxHashSet<ValueId> = asked.map(|id| f.store.find(*id)).collect();
     let view = f.view(Side::After);
     let mut out = Makers::default();
@@ -247,11 +312,11 @@ pub fn are_told_apart(f: &mut Functional<'_>, all: &[Remains]) -> Result<(), Str
         return Ok(());
     }
     let makers = makers(f, all);
-    if Groups::of(f, all, &makers).seconds.is_empty() {
+    if Groups::of(f, (all, all), &makers).seconds.is_empty() {
         return Ok(());
     }
     let unfollowed = unfollowed(f, all, &makers);
-    let groups = Groups::of(f, &unfollowed, &makers);
+    let groups = Groups::of(f, (&unfollowed, all), &makers);
     let view = f.view(Side::After);
     let mut made: FxHashMap<NodeId, FxHashMap<usize, Made>> = FxHashMap::default();
     for node in view.nodes(BodyId::ROOT).filter(|n| !matches!(view.kind(*n), NodeKind::Output)) {
@@ -259,12 +324,16 @@ pub fn are_told_apart(f: &mut Functional<'_>, all: &[Remains]) -> Result<(), Str
             .into_iter()
             .map(|value| [f.store.exactly(value), f.store.find(value)])
             .collect();
-        let named = |[own, class]: &[ValueId; 2]| groups.seconds.get(own).or_else(|| groups.lost.get(class)).copied();
-        let named: Vec<(usize, Made)> = given.iter().filter_map(named).collect();
+        let named: Vec<(usize, Made)> = given
+            .iter()
+            .filter_map(|one| groups.named(*one))
+            .flat_map(|(own, of)| own.iter().map(|group| (*group, *of)))
+            .collect();
         let mut own: FxHashMap<usize, Made> = FxHashMap::default();
         for (group, of) in view.operands(node).filter_map(|n| made.get(&n)).flatten() {
             // What is named was looked into down to its ends.
-            let is_named = named.iter().any(|(own, _)| own == group);
+            let is_named = named.iter().any(|(own, _)| own == group)
+                || given.iter().any(|[own, _]| groups.looked_through(*own, *group));
             if !is_named && *own.entry(*group).or_insert(*of) != *of {
                 if !is_moved_to_the_end(f, node) {
                     return Err(view.name(node).to_string());

@@ -13,6 +13,7 @@ use crate::rules::table::{Meaning, meaning};
 use crate::term::store::ValueId;
 use crate::term::term::Side;
 use crate::verify::functional::values::{Functional, bind};
+use crate::verify::prove::carried::asks_sizes;
 use crate::verify::prove::poles;
 use crate::verify::prove::real::Reals;
 
@@ -131,23 +132,28 @@ fn are_not_mixed(f: &mut Functional<'_>, side: Side, classes: &Classes) -> Resul
             made.extend(own.map(|own| (node, own)));
             continue;
         }
+        if asks_sizes(f, side, node) {
+            continue;
+        }
         let mut own: FxHashMap<ValueId, Made> = FxHashMap::default();
         for (class, value) in view.operands(node).filter_map(|n| made.get(&n)).flatten() {
             if *own.entry(*class).or_insert(*value) != *value {
                 return Err(view.name(node).to_string());
             }
         }
+        let operator = f.registry.operator_of(view, node);
+        // What moves elements gives those that it is made of, whichever of the class these are.
+        let moves = operator.is_some_and(|o| o.facts.moves && o.effects.is_pure());
         for value in given(f, side, node) {
             let class = f.store.find(value);
             if classes.contains_key(&class) {
                 let given = Made::Of(f.store.exactly(value));
                 own.entry(class)
-                    .and_modify(|of| *of = if *of == given { given } else { Made::At(node) })
+                    .and_modify(|of| *of = if *of == given || moves { *of } else { Made::At(node) })
                     .or_insert(given);
             }
         }
         // What is written may be read anywhere. What states a type asks for no element.
-        let operator = f.registry.operator_of(view, node);
         let is_pure = operator.is_some_and(|o| o.effects.is_pure() || o.facts.states_type);
         if !own.is_empty() && view.kind(node) == NodeKind::Call && !is_pure && getitem_of(view, node).is_none() {
             return Err(view.name(node).to_string());
