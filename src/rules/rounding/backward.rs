@@ -283,7 +283,7 @@ fn is_scaled_element(e: &Elements, expr: &Expr) -> bool {
 }
 
 /// Returns the truth that a float is 1 or 0 by, and whether it is 1 where that holds.
-fn truth_of(e: &Elements, id: ExprId) -> Option<(ExprId, bool)> {
+pub(super) fn truth_of(e: &Elements, id: ExprId) -> Option<(ExprId, bool)> {
     match e.op_of(id)? {
         (Op::Cast, &[truth]) if e.dtype(truth) == Some(Dtype::Bool) => match e.op_of(truth) {
             Some((Op::Not, &[inner])) => Some((inner, false)),

@@ -18,6 +18,7 @@ use crate::rules::element::arena::{Elements, Ends, Expr, ExprId, Fold, Form, Op}
 use crate::rules::element::index::{IndexId, Place};
 use crate::rules::element::rebuild::Moves;
 use crate::rules::field::Field;
+use crate::rules::rounding::backward::truth_of;
 use crate::rules::rounding::forward::{holds_a_one, is_end_of, without_scales};
 use crate::rules::rounding::normed::normed;
 use crate::rules::rounding::unit;
@@ -96,14 +97,7 @@ fn least_by_truths(e: &mut Elements, sum: ExprId) -> Option<Option<f64>> {
         return Some(None);
     }
     for (each, truth) in [(a, b), (b, a)] {
-        let is_truth = match e.op_of(truth) {
-            Some((Op::Cast, [of])) => e.dtype(*of) == Some(Dtype::Bool),
-            Some((Op::Choose, [_, p, q])) => {
-                [(1.0, 0.0), (0.0, 1.0)].map(|(p, q)| (Some(p), Some(q))).contains(&(e.float(*p), e.float(*q)))
-            }
-            _ => false,
-        };
-        if is_truth && e.is_never_negative(each)? {
+        if truth_of(e, truth).is_some() && e.is_never_negative(each)? {
             let held = e.reduced(Fold::Sum, level, &sizes, truth)?;
             return Some(Field::number_of(e, dtype, held).filter(|v| *v > 0.0));
         }

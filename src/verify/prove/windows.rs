@@ -178,12 +178,10 @@ fn moved_from(f: &Functional<'_>, node: NodeId) -> NodeId {
     let view = f.view(Side::After);
     let mut at = node;
     for _ in 0..CALLS {
-        let moves = match getitem_of(view, at) {
-            Some(_) => true,
-            None => {
-                f.registry.operator_of(view, at).is_some_and(|o| o.effects.is_pure() && (o.facts.moves || o.is_view()))
-            }
-        };
+        // What is taken out of several results is a part of what these are parts of, or of nothing else.
+        let call = getitem_of(view, at).map_or(at, |(of, _)| of);
+        let operator = f.registry.operator_of(view, call);
+        let moves = operator.is_some_and(|o| o.effects.is_pure() && (o.facts.moves || o.is_view()));
         let mut operands = view.operands(at);
         match (operands.next(), operands.next()) {
             (Some(one), None) if moves => at = one,
