@@ -45,6 +45,9 @@ pub struct Certificate {
     pub checked_log2: Option<f64>,
     /// Which values are equal, each shown by rules once those before it are.
     pub steps: Vec<Step>,
+    /// What more is equal in the same way once the writes are taken out of both graphs, where the steps do not show these; of their nodes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub without_writes: Vec<Step>,
     /// The BLAKE3 hash of the certificate without this field.
     seal: String,
 }
@@ -168,7 +171,7 @@ impl Certificate {
         (sizes, under): (Vec<(String, Range)>, Conditions),
         (level, answers): (Level, Vec<Answered>),
         Rests { on: assumes, checked_log2 }: Rests,
-        steps: Vec<Step>,
+        (steps, without_writes): (Vec<Step>, Vec<Step>),
     ) -> Self {
         let (format, airlock) = (FORMAT.to_string(), env!("CARGO_PKG_VERSION").to_string());
         let mut new = Certificate {
@@ -184,6 +187,7 @@ impl Certificate {
             assumes,
             checked_log2,
             steps,
+            without_writes,
             seal: String::new(),
         };
         new.seal = new.sealed();
@@ -252,7 +256,13 @@ mod tests {
         let sizes = vec![("s0".to_string(), Range::new(2, None))];
         let answers = vec![Answered { question: "values".into(), level: Some(Level::Exact) }];
         let assumes = Rests { on: vec!["an assumption".to_string()], checked_log2: Some(-52.5) };
-        Certificate::new([graph("aa"), graph("bb")], (sizes, under), (Level::Exact, answers), assumes, vec![step])
+        Certificate::new(
+            [graph("aa"), graph("bb")],
+            (sizes, under),
+            (Level::Exact, answers),
+            assumes,
+            (vec![step.clone()], vec![step]),
+        )
     }
 
     #[test]

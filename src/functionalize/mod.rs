@@ -176,6 +176,19 @@ mod tests {
     }
 
     #[test]
+    fn what_is_copied_to_itself_is_written_nowhere() {
+        let body = "v = torch.ops.aten.slice.Tensor(x, 0, 1, 3)
+            w = torch.ops.aten.copy_.default(v, v)
+            r = torch.ops.aten.neg.default(w)
+            return (r, w, x)";
+        assert_means_the_same(body);
+        let (graph, registry) = (program(body), Registry::standard());
+        let taken = functionalize_fully(&graph, &registry).unwrap();
+        assert!(!taken.graph.nodes(BodyId::ROOT).any(|n| writes(&taken.graph, &registry, n)));
+        assert!(!text::write(&taken.graph).contains("scatter"));
+    }
+
+    #[test]
     fn what_was_read_before_a_write_stays() {
         assert_means_the_same(
             "c = torch.ops.aten.clone.default(x)

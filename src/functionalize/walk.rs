@@ -107,6 +107,13 @@ impl Walk<'_> {
         if m.graph.kind(root) == NodeKind::GetAttr {
             return Err(m.kept(node, "it writes a tensor of the module"));
         }
+        if source == target {
+            // It holds what it held.
+            let next = m.graph.next(node);
+            m.given.insert(m.graph.name(node).into(), m.graph.name(target).into());
+            replace(&mut m.graph, node, &[Arg::Node(target)]);
+            return Ok(next);
+        }
         let mut source = m.now(source, node)?;
         // What an input came with is not there any more once that is written, at the end.
         if m.may_lie_in_a_written_input(source) {

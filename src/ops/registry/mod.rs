@@ -27,9 +27,10 @@ use crate::sym::KeyedMap;
 #[derive(Clone, Debug, Default)]
 pub struct Registry {
     entries: Vec<Entry>,
-    by_target: KeyedMap<Box<str>, usize>,
+    // Names in it are the host's: those that are looked for cannot make it slow.
+    by_target: FxHashMap<Box<str>, usize>,
     /// Overloads by target without overload, the default one first.
-    packets: KeyedMap<Box<str>, SmallVec<[usize; 2]>>,
+    packets: FxHashMap<Box<str>, SmallVec<[usize; 2]>>,
     /// Which operator gives what another one writes as further results, by the target of that other one.
     apart: KeyedMap<&'static str, usize>,
     /// No other operators have this number: each change is another one.

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use crate::analysis::call::{Known, only_orders};
 use crate::analysis::{getitem_of, place_of, tensor_operands};
-use crate::graph::{Arg, Device, Dtype, Layout, MemoryFormat, NodeId, NodeKind, TensorType, ValueType, View};
+use crate::graph::{Arg, Dtype, Layout, MemoryFormat, NodeId, NodeKind, TensorType, ValueType, View};
 use crate::ops::{Bound, Operator, Total};
 use crate::sym::{Bindings, Dim, SymValue};
 use crate::term::term::Side;
@@ -66,7 +66,7 @@ fn call_surely_holds(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
     if numbers
         && !operator.effects.writes()
         && equal_operand(f, side, operator, &bound, place_of(view, node)).is_some()
-        && has_plain_options(f, side, node, &bound)
+        && has_plain_options(f, side, node, (operator, &bound))
     {
         return true;
     }
@@ -98,7 +98,7 @@ fn call_surely_holds(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
         return true;
     }
     (total || operator.facts.copies)
-        && has_plain_options(f, side, node, &bound)
+        && has_plain_options(f, side, node, (operator, &bound))
         && (is_fixed_call(f, side, node, stated)
             || fits(f, side, node, if operator.facts.copies { operator } else { stated }, &bound))
         && holds_by_layout(f, side, node, operator, &bound)
@@ -219,37 +219,35 @@ fn is_fixed_call(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Op
 }
 
 /// Whether no argument asks for another layout, pinned memory, a memory format of some ranks only, or another device.
-fn has_plain_options(f: &mut Functional<'_>, side: Side, node: NodeId, bound: &Bound<'_>) -> bool {
+fn has_plain_options(
+    f: &mut Functional<'_>,
+    side: Side,
+    node: NodeId,
+    (operator, bound): (&Operator, &Bound<'_>),
+) -> bool {
     let view = f.view(side);
     let types: SmallVec<[&TensorType; 4]> =
         tensor_operands(view, node).into_iter().filter_map(|p| f.tensor(side, p)).collect();
-    let devices: SmallVec<[&Device; 4]> = types.iter().map(|t| &t.device).collect();
-    let ranks: SmallVec<[usize; 4]> = types.iter().map(|t| t.rank()).collect();
-    let one_device = devices.windows(2).all(|pair| pair.first() == pair.last());
     let args = bound.args.iter().copied().chain(bound.extra.iter().map(|(_, a)| *a));
-    one_device
+    let pins_memory = || operator.schema.param_index("pin_memory").is_some_and(|i| *bound.get(i) == Arg::Bool(true));
+    types.iter().zip(types.iter().skip(1)).all(|(one, next)| one.device == next.device)
         && args.into_iter().all(|a| match a {
             Arg::Layout(layout) => *layout == Layout::Strided,
-            Arg::MemoryFormat(format) => takes_format(*format, &ranks),
-            Arg::Device(device) => devices.iter().all(|d| *d == device),
+            Arg::MemoryFormat(format) => takes_format(*format, &types),
+            Arg::Device(device) => types.iter().all(|t| t.device == *device),
             _ => true,
         })
-        && !pins_memory(f, side, node, bound)
+        && !pins_memory()
 }
 
 /// Whether tensors of so many dimensions have a memory format: that of images, and of volumes, is theirs alone.
-fn takes_format(format: MemoryFormat, ranks: &[usize]) -> bool {
-    let all = |rank: usize| !ranks.is_empty() && ranks.iter().all(|r| *r == rank);
+fn takes_format(format: MemoryFormat, types: &[&TensorType]) -> bool {
+    let all = |rank: usize| !types.is_empty() && types.iter().all(|t| t.rank() == rank);
     match format {
         MemoryFormat::Preserve | MemoryFormat::Contiguous => true,
         MemoryFormat::ChannelsLast => all(4),
         MemoryFormat::ChannelsLast3d => all(5),
     }
-}
-
-fn pins_memory(f: &Functional<'_>, side: Side, node: NodeId, bound: &Bound<'_>) -> bool {
-    let Some(operator) = f.registry.operator_of(f.view(side), node) else { return true };
-    operator.schema.param_index("pin_memory").is_some_and(|i| *bound.get(i) == Arg::Bool(true))
 }
 
 fn operands_are_hearsay(f: &Functional<'_>, side: Side, node: NodeId) -> bool {

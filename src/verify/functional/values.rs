@@ -231,6 +231,9 @@ impl<'a> Functional<'a> {
 
     /// Returns what stands in a place at a point of program order.
     pub fn read_at(&mut self, side: Side, place: Place, order: u64) -> ValueId {
+        if !self.kinds.writes {
+            return self.value(side, place, Stamp::Birth);
+        }
         let stamp = match self.side(side).storages.type_of(place) {
             ValueType::SymInt(_)
             | ValueType::SymFloat(_)
@@ -506,6 +509,13 @@ impl<'a> Functional<'a> {
         Some(self.scatter(map, from.sizes.clone(), old, new))
     }
 
+    /// Whether a call has no effect but that it draws: in which memory its operands lie beside others has no say.
+    fn draws_alone(&self, operator: &Operator, bound: &Bound<'_>) -> bool {
+        let hides = bound.args.iter().any(|arg| matches!(arg, Arg::Operator(_)));
+        let effects = &operator.effects;
+        call::draws(operator, bound) && effects.side.is_none() && !effects.opaque && !hides && !self.kinds.goes_on
+    }
+
     /// The term of a call that is a function of its operands (and, for draws, of its number and of the memory that it fills).
     fn call_term(
         &mut self,
@@ -532,7 +542,7 @@ impl<'a> Functional<'a> {
         }
         let mut children = self.operands(key, &mut tokens, &operands, &mut operand);
         tokens.extend(self.told(key));
-        if ordered || operator.effects.writes() {
+        if operator.effects.writes() || ordered && !self.draws_alone(operator, bound) {
             self.add_shared_operands(key, &mut tokens, &mut children);
         }
         if ordered {

@@ -33,7 +33,7 @@ use crate::verify::order::judge_order;
 use crate::verify::policy::Policy;
 use crate::verify::prove::carried;
 use crate::verify::prove::checked::Checking;
-use crate::verify::prove::congruence::Congruence;
+use crate::verify::prove::congruence::{Congruence, Proof};
 use crate::verify::prove::partners::Partners;
 use crate::verify::prove::poles;
 use crate::verify::prove::real;
@@ -116,14 +116,14 @@ fn are_told_apart(f: &mut Functional<'_>, c: &Congruence) -> Result<(), String> 
     remains::are_told_apart(f, &c.rules.reals.remains)
 }
 
-/// Compares what two graphs return, and what their inputs hold at the end, once `begin` has shown which values are equal.
+/// Compares what two graphs return, and what their inputs hold at the end, once `begin` has shown which values are equal; returns what was kept of that, too.
 pub(in crate::verify) fn judge_values(
     before: &dyn View,
     after: &dyn View,
     registry: &Registry,
     options: &JudgeOptions,
     begin: &mut dyn FnMut(&mut Functional<'_>, &mut Congruence),
-) -> Vec<Problem> {
+) -> (Vec<Problem>, Proof) {
     let kinds = Kinds::of(&[before, after], registry);
     let mut f = functional(before, after, registry, options, (Sizes::new(after.symbols(), before), kinds));
     let mut c = Congruence::with_limit(options.budget.pairs);
@@ -138,7 +138,7 @@ pub(in crate::verify) fn judge_values(
         findings.problems.extend(compare_finals(&mut f, &mut c, None));
         findings.problems.extend(compare_attributes(&mut f, &mut c, None));
     }
-    findings.problems
+    (findings.problems, c.proof)
 }
 
 pub(in crate::verify) fn functional<'a>(

@@ -9,6 +9,8 @@ pub struct Kinds {
     /// Every call is a function of its operands that may be judged by itself: no writes, draws, bodies, nor operators that nobody
     /// described. Then an edit reaches what uses it and nothing else.
     pub is_plain: bool,
+    /// A call may write: else memory holds what it was born with until the program ends.
+    pub writes: bool,
     /// A call may depend on the sign or the payload of a NaN: then only what keeps every bit is equal.
     pub sees_nan: bool,
     /// A call may be a view or a copy, as its operand lies.
@@ -43,6 +45,7 @@ impl Kinds {
     pub fn of(views: &[&dyn View], registry: &Registry) -> Self {
         let mut kinds = Kinds {
             is_plain: true,
+            writes: false,
             sees_nan: false,
             shares_by_layout: false,
             reshapes: false,
@@ -64,6 +67,7 @@ impl Kinds {
     fn add(&mut self, target: &str, operator: Option<&Operator>) {
         let Some(o) = operator else {
             self.is_plain = false;
+            self.writes = true;
             // It may be given what it writes by name.
             self.reshapes = true;
             return;
@@ -76,6 +80,13 @@ impl Kinds {
         let hides = hides_another(o);
         let alone = !(effects.opaque || effects.random || effects.writes() || facts.unset || facts.sees_layout);
         self.is_plain &= *o.target == *target && !hides && side && alone;
+        self.writes |= *o.target != *target
+            || !side
+            || hides
+            || effects.opaque
+            || effects.writes()
+            || facts.asynchronous
+            || facts.waits;
         self.sees_nan |= facts.sees_nan;
         self.waits |= facts.waits;
         self.goes_on |= facts.asynchronous;

@@ -16,6 +16,7 @@ use crate::certificate::{Position, Step, Version};
 use crate::functionalize::{self, Functionalized, Kept, functionalize_fully};
 use crate::graph::{BodyId, Graph, NodeId, NodeKind, ValueType, View};
 use crate::ops::Registry;
+use crate::rules::Level;
 use crate::term::term::Side;
 use crate::verify::findings::{Findings, Problem};
 use crate::verify::functional::position::names;
@@ -50,45 +51,98 @@ impl fmt::Display for Again {
     }
 }
 
-/// Shows the steps of a certificate on both graphs with their writes taken out.
+/// Shows the steps of a certificate, and those that it has of graphs without writes alone (`more`), on both graphs with their writes taken out.
 pub(super) fn again(
-    before: &Graph,
-    after: &Graph,
+    [before, after]: [&Graph; 2],
+    registry: &Registry,
+    options: &JudgeOptions,
+    (steps, more): (&[Step], &[Step]),
+) -> Again {
+    let taken = match taken([before, after], registry, options, steps) {
+        Ok(taken) => taken,
+        Err(said) => return said,
+    };
+    match taken.judged(registry, options, more, Proof::Given).0 {
+        Some(problem) => Again::Unshown(problem.reason),
+        None => Again::Shown,
+    }
+}
+
+/// Returns the steps that are wanted beside those of a certificate, of both graphs with their writes taken out: none where these show it, or where
+/// nothing does at the level of the certificate.
+pub(super) fn more(
+    graphs: [&Graph; 2],
+    registry: &Registry,
+    options: &JudgeOptions,
+    (steps, level): (&[Step], Level),
+) -> Vec<Step> {
+    let Ok(taken) = taken(graphs, registry, options, steps) else { return Vec::new() };
+    if taken.judged(registry, options, &[], Proof::Given).0.is_none() {
+        return Vec::new();
+    }
+    match taken.judged(registry, options, &[], Proof::Record(Vec::new())) {
+        (None, Proof::Record(found)) if found.iter().all(|step| step.level <= level) => found,
+        _ => Vec::new(),
+    }
+}
+
+/// Both graphs with their writes taken out, and the steps of a certificate that are of these.
+struct Taken {
+    graphs: [Graph; 2],
+    steps: Vec<Step>,
+    problems: Vec<Problem>,
+}
+
+impl Taken {
+    /// Shows the steps and `more`, and returns what is open then, and what `proof` kept.
+    fn judged(
+        &self,
+        registry: &Registry,
+        options: &JudgeOptions,
+        more: &[Step],
+        proof: Proof,
+    ) -> (Option<Problem>, Proof) {
+        let options = JudgeOptions { given: None, ..options.clone() };
+        let mut proof = Some(proof);
+        let mut begin = |f: &mut Functional<'_>, c: &mut Congruence| {
+            let names = [Side::Before, Side::After].map(|side| names(f.view(side)));
+            // A step that is not shown shows nothing: what follows from it is not shown either.
+            for step in self.steps.iter().chain(more) {
+                let _ = shown(f, c, &names, step);
+            }
+            c.proof = proof.take().unwrap_or_default();
+        };
+        let [before, after] = &self.graphs;
+        let (found, proof) = judge_values(before, after, registry, &options, &mut begin);
+        let is_open = |p: &Problem| matches!(p.question, Question::Values | Question::Form);
+        (self.problems.iter().cloned().chain(found).find(is_open), proof)
+    }
+}
+
+/// Takes the writes out of both graphs; says why not where that is not asked, or not possible.
+fn taken(
+    [before, after]: [&Graph; 2],
     registry: &Registry,
     options: &JudgeOptions,
     steps: &[Step],
-) -> Again {
+) -> Result<Taken, Again> {
     if !options.may_alias.is_empty() {
-        return Again::Kept("inputs may be one memory".into());
+        return Err(Again::Kept("inputs may be one memory".into()));
     }
     let writes = |graph: &Graph| graph.nodes(BodyId::ROOT).any(|n| functionalize::writes(graph, registry, n));
     if !writes(before) && !writes(after) {
-        return Again::Plain;
+        return Err(Again::Plain);
     }
     let mut findings = Findings::default();
     let (before, after) = comparable(before, after, registry, &mut findings);
     let items = [items_of(&before), items_of(&after)];
     let [before, after] = match [&before, &after].map(|graph| without_writes(graph, registry)) {
         [Ok(before), Ok(after)] => [before, after],
-        [Err(kept), _] | [_, Err(kept)] => return Again::Kept(kept.to_string()),
+        [Err(kept), _] | [_, Err(kept)] => return Err(Again::Kept(kept.to_string())),
     };
-    let steps: Vec<Step> = steps.iter().filter_map(|step| moved(step, [&before, &after], &items)).collect();
+    let steps = steps.iter().filter_map(|step| moved(step, [&before, &after], &items)).collect();
     let (before, after) = comparable(&before.graph, &after.graph, registry, &mut findings);
-    let options = JudgeOptions { given: None, ..options.clone() };
-    let mut begin = |f: &mut Functional<'_>, c: &mut Congruence| {
-        let names = [Side::Before, Side::After].map(|side| names(f.view(side)));
-        // A step that is not shown shows nothing: what follows from it is not shown either.
-        for step in &steps {
-            let _ = shown(f, c, &names, step);
-        }
-        c.proof = Proof::Given;
-    };
-    findings.problems.extend(judge_values(&before, &after, registry, &options, &mut begin));
-    let is_open = |p: &&Problem| matches!(p.question, Question::Values | Question::Form);
-    match findings.problems.iter().find(is_open) {
-        Some(problem) => Again::Unshown(problem.reason.clone()),
-        None => Again::Shown,
-    }
+    Ok(Taken { graphs: [before, after], steps, problems: findings.problems })
 }
 
 /// Returns a graph without its writes.
@@ -161,7 +215,7 @@ fn moved(step: &Step, sides: [&Functionalized; 2], items: &[Items; 2]) -> Option
 mod tests {
     use super::*;
     use crate::formats::text;
-    use crate::verify::certify;
+    use crate::verify::{certify, check_certificate};
 
     fn program(body: &str) -> Graph {
         let lines: String = body.lines().map(|l| format!("        {}\n", l.trim())).collect();
@@ -171,7 +225,7 @@ mod tests {
 
     fn between(before: &str, after: &str) -> Again {
         let options = JudgeOptions::default();
-        again(&program(before), &program(after), &Registry::standard(), &options, &[])
+        again([&program(before), &program(after)], &Registry::standard(), &options, (&[], &[]))
     }
 
     const WRITTEN: &str = "c = torch.ops.aten.clone.default(x)
@@ -218,7 +272,9 @@ mod tests {
         let options = JudgeOptions::default();
         let (before, right) = (program(before), program(&after));
         let certificate = certify(&before, &right, &Registry::standard(), &options).certificate.unwrap();
-        let again = |after: &Graph| again(&before, after, &Registry::standard(), &options, &certificate.steps);
+        let again = |after: &Graph| {
+            again([&before, after], &Registry::standard(), &options, (&certificate.steps, &certificate.without_writes))
+        };
         assert_eq!(again(&right), Again::Shown);
         let wrong = program(&after.replace("neg.default(m)", "abs.default(m)"));
         assert!(matches!(again(&wrong), Again::Unshown(_)));
@@ -236,10 +292,36 @@ mod tests {
         let options = JudgeOptions::default();
         let (before, right) = (program(before), program(&after));
         let certificate = certify(&before, &right, &Registry::standard(), &options).certificate.unwrap();
-        let again = |after: &Graph| again(&before, after, &Registry::standard(), &options, &certificate.steps);
+        let again = |after: &Graph| {
+            again([&before, after], &Registry::standard(), &options, (&certificate.steps, &certificate.without_writes))
+        };
         assert_eq!(again(&right), Again::Shown);
         let wrong = program(&after.replace("copysign_.Tensor(m, m)", "copysign_.Tensor(m, s)"));
         assert!(matches!(again(&wrong), Again::Unshown(_)));
+    }
+
+    #[test]
+    fn what_steps_of_memory_do_not_show_without_writes_has_steps_of_its_own() {
+        let before = "e = torch.ops.aten.slice.Tensor(x, 1, 6)
+            t = torch.ops.aten.type_as.default(e, e)
+            q = torch.ops.aten.square_.default(t)
+            c = torch.ops.aten.clamp.default(e, 0, 0)
+            out = torch.ops.aten.slice.Tensor(q, 1, None, -1)
+            return (out,)";
+        let after = before.replace("clamp.default", "clamp_.default");
+        let (registry, options) = (Registry::standard(), JudgeOptions::default());
+        let (before, after) = (program(before), program(&after));
+        let certificate = certify(&before, &after, &registry, &options).certificate.unwrap();
+        let (steps, more) = (&certificate.steps, &certificate.without_writes);
+        assert!(!more.is_empty());
+        let graphs = [&before, &after];
+        assert_eq!(again(graphs, &registry, &options, (steps, more)), Again::Shown);
+        assert!(matches!(again(graphs, &registry, &options, (steps, &[])), Again::Unshown(_)));
+        check_certificate(&certificate, &before, &after, &registry, &options).unwrap();
+        // What is not empty is written.
+        let [before, wrong] = graphs.map(|g| text::write(g).replace("slice.Tensor(x, 1, 6)", "slice.Tensor(x, 1, 3)"));
+        let [before, wrong] = [before, wrong].map(|t| text::read(&t, &text::ReadOptions::of_file("t.fx")).unwrap());
+        assert!(matches!(again([&before, &wrong], &registry, &options, (steps, more)), Again::Unshown(_)));
     }
 
     #[test]
@@ -254,7 +336,7 @@ mod tests {
             let options = JudgeOptions::default();
             let (before, after) = (program(before), program(after));
             let certificate = certify(&before, &after, &Registry::standard(), &options).certificate.unwrap();
-            again(&before, &after, &Registry::standard(), &options, &certificate.steps)
+            again([&before, &after], &Registry::standard(), &options, (&certificate.steps, &certificate.without_writes))
         };
         let copied = "w = torch.ops.aten.copy_.default(y, y)
             c = torch.ops.aten.conj.default(w)

@@ -166,7 +166,8 @@ pub fn certify(before: &Graph, after: &Graph, registry: &Registry, options: &Jud
     let certificate = verdict.level.filter(|_| is_proved).map(|level| {
         let answers = (level, answered(&verdict));
         let rests = Rests { on: assumed(&verdict), checked_log2: verdict.bound_log2 };
-        Certificate::new(digests, (sizes, conditions(options)), answers, rests, steps)
+        let without_writes = again::more([before, after], registry, options, (&steps, level));
+        Certificate::new(digests, (sizes, conditions(options)), answers, rests, (steps, without_writes))
     });
     Certified { verdict, certificate }
 }
@@ -318,7 +319,9 @@ pub fn check_certificate(
     if !found.iter().all(|a| certificate.assumes.contains(a)) {
         same("as assumed", &certificate.assumes, &found)?;
     }
-    match again::again(before, after, registry, &options, &certificate.steps) {
+    let is_as_close = |step: &&Step| step.level <= certificate.level;
+    let without_writes: Vec<Step> = certificate.without_writes.iter().filter(is_as_close).cloned().collect();
+    match again::again([before, after], registry, &options, (&certificate.steps, &without_writes)) {
         unshown @ Again::Unshown(_) => Err(Unproved::NotShown(unshown.to_string())),
         again => Ok(Held { verdict, again }),
     }
