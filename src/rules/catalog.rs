@@ -35,7 +35,7 @@ macro_rules! families {
 families! {
     "arithmetic" Exact "element/arith.rs" ["abs-of-positive" "abs-of-product" "abs-of-sign" "add-itself" "add-negative" "add-negative-zero" "arithmetic-of-numbers" "div-power-of-two" "mul-minus-one" "mul-one" "neg-neg" "opposite-numbers" "round-of-sign" "round-within-integers" "sign-of-product" "sign-of-quotient" "sub-number" "zero-scaled"]
     "scales" Exact "element/scales.rs" ["power-of-divisor" "power-within" "whole-again"]
-    "casts" Exact "element/cast.rs" ["bits-of-integers" "bound-before-cast" "cast-of-cast" "cast-of-integer-sum" "cast-of-quotient" "cast-of-sign" "choose-before-cast" "floor-of-integers" "integers-as-floats" "integers-between" "nan-to-few-bits" "quotient-in-floats" "round-once" "sign-bit" "trunc-before-integers" "zero-before-integers"]
+    "casts" Exact "element/cast.rs" ["bits-of-integers" "bound-before-cast" "cast-of-cast" "cast-of-integer-sum" "cast-of-quotient" "cast-of-sign" "choose-before-cast" "floor-of-integers" "integers-as-floats" "integers-between" "nan-to-few-bits" "quotient-in-floats" "round-once" "sign-bit" "trunc-before-integers" "upper-half" "zero-before-integers"]
     "choices" Exact "element/choose.rs" ["bound-by-assumption" "bound-by-range" "bound-itself" "bound-of-quotient" "bound-of-sum" "bound-past-all" "bounds-together" "choose-either" "choose-equal" "choose-not" "choose-truth" "greater-of-opposites" "greatest-beside" "magnitude-with-sign" "not-less"]
     "picks" Exact "element/pick.rs" ["choose-greater" "choose-greater-number" "greatest-magnitude" "remainder-of-cut"]
     "held integers" Exact "element/held.rs" ["held-before-integers"]

@@ -46,6 +46,7 @@ pub const KEEP_NAN: &[&str] = &[
     "magnitude-with-sign",
     "integer-ring",
     "sign-bit",
+    "upper-half",
     "neg-neg",
     "abs-of-sign",
     "sum-of-indices",

@@ -29,6 +29,17 @@ const ZERO: Dim = Dim::Fixed(0);
 const COUNTED: i64 = 4096;
 const ONE: Dim = Dim::Fixed(1);
 
+/// Returns the dtype of integers of so many bytes.
+fn signed(bytes: usize) -> Option<Dtype> {
+    Some(match bytes {
+        1 => Dtype::I8,
+        2 => Dtype::I16,
+        4 => Dtype::I32,
+        8 => Dtype::I64,
+        _ => return None,
+    })
+}
+
 /// Whether each place of so many, times what one of `times` is as an f32, is its quotient: as kernels compute it, whatever is rounded.
 #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)]
 fn is_found_by_quotient(count: i64, times: i64) -> bool {
@@ -123,11 +134,91 @@ impl Speaker<'_> {
             let plain = |d: Dtype| {
                 width(d).is_some_and(|w| w > 1) || matches!(d, Dtype::F16 | Dtype::Bf16 | Dtype::F32 | Dtype::F64)
             };
-            let same = same && plain(from.dtype) && plain(to.dtype) && self.same_sizes(&from.sizes, &to.sizes);
+            let both = plain(from.dtype) && plain(to.dtype);
+            if kind == ViewStep::Reshape && both && from.dtype.bytes() != to.dtype.bytes() {
+                let (dtype, sizes) = (to.dtype, to.sizes.clone());
+                return self.bytes_apart_or_joined(&from, dtype, &sizes);
+            }
+            let same = same && both && self.same_sizes(&from.sizes, &to.sizes);
             return same.then(|| self.e.op(Op::Bits, to.dtype, &[from.expr]))?;
         }
         let index = self.view_index(c, kind, &from)?;
         self.at(&from, index)
+    }
+
+    /// Bytes of the last dimension as numbers of fewer or more of them, the lowest first.
+    fn bytes_apart_or_joined(&mut self, from: &Array, to: Dtype, sizes: &[Dim]) -> Option<ExprId> {
+        let (own, rest) = from.sizes.split_last()?;
+        let (new, others) = sizes.split_last()?;
+        if !self.same_sizes(rest, others) {
+            return None;
+        }
+        let [few, more] = [from.dtype.bytes().min(to.bytes()), from.dtype.bytes().max(to.bytes())];
+        let count = i64::try_from(more.checked_div(few)?).ok()?;
+        let bits = i64::try_from(few.checked_mul(8)?).ok()?;
+        let (parts, whole) = if to.bytes() == few { (new, own) } else { (own, new) };
+        let all = self.e.times(*whole, Dim::Fixed(count))?;
+        if !self.e.same_size(all, *parts) {
+            return None;
+        }
+        let [seen, made] = [from.dtype, to].map(|d| signed(d.bytes()));
+        let (seen, made) = (seen?, made?);
+        let expr = self.e.op(Op::Bits, seen, &[from.expr])?;
+        let from = Array { dtype: seen, expr, ..from.clone() };
+        let mut at = self.vars(sizes);
+        let last = *at.last()?;
+        let expr = if to.bytes() == few {
+            let (over, within) = (self.e.quotient(last, Dim::Fixed(count))?, self.e.remainder(last, Dim::Fixed(count))?);
+            *at.last_mut()? = over;
+            let x = self.at(&from, at)?;
+            self.part_of_bytes(x, made, (within, count, bits))?
+        } else {
+            self.joined_bytes(&from, &at, made, (count, bits))?
+        };
+        self.e.op(Op::Bits, to, &[expr])
+    }
+
+    /// One of several parts of an integer, by its place.
+    fn part_of_bytes(&mut self, x: ExprId, to: Dtype, (place, count, bits): (IndexId, i64, i64)) -> Option<ExprId> {
+        let own = self.e.dtype(x)?;
+        let mut out = None;
+        for part in (0..count).rev() {
+            let by = self.e.integer(own, part.checked_mul(bits)?)?;
+            let moved = self.e.op(Op::Shr, own, &[x, by])?;
+            let one = self.e.op(Op::Cast, to, &[moved])?;
+            out = Some(match out {
+                None => one,
+                Some(others) => {
+                    let here = self.e.shift(place, Dim::Fixed(part.checked_neg()?))?;
+                    let here = self.e.is_zero_expr(here)?;
+                    self.e.op(Op::Choose, to, &[here, one, others])?
+                }
+            });
+        }
+        out
+    }
+
+    /// Several integers as the parts of one.
+    fn joined_bytes(&mut self, from: &Array, at: &Index, to: Dtype, (count, bits): (i64, i64)) -> Option<ExprId> {
+        let mask = 1_i64.checked_shl(u32::try_from(bits).ok()?)?.checked_sub(1)?;
+        let (first, mask) = (self.e.scale(*at.last()?, Dim::Fixed(count))?, self.e.integer(to, mask)?);
+        let mut out = None;
+        for part in 0..count {
+            let mut here = at.clone();
+            *here.last_mut()? = self.e.shift(first, Dim::Fixed(part))?;
+            let one = self.at(from, here)?;
+            let mut one = self.e.op(Op::Cast, to, &[one])?;
+            if part.checked_add(1)? < count {
+                one = self.e.op(Op::And, to, &[one, mask])?;
+            }
+            let by = self.e.integer(to, 1_i64.checked_shl(u32::try_from(part.checked_mul(bits)?).ok()?)?)?;
+            let moved = self.e.op(Op::Mul, to, &[one, by])?;
+            out = Some(match out {
+                None => moved,
+                Some(others) => self.e.op(Op::Add, to, &[others, moved])?,
+            });
+        }
+        out
     }
 
     fn view_index(&mut self, c: &Said<'_, '_>, kind: ViewStep, from: &Array) -> Option<Index> {

@@ -376,6 +376,10 @@ pub fn real(target: &str) -> Option<Real> {
 
 /// The operator that gives the greatest integer that is not above.
 pub const FLOOR: &str = "aten.floor.default";
+/// What is left of a float by a division that cuts: of the sign of what is divided.
+pub const FMOD: &str = "aten.fmod.Tensor";
+/// The same by one that rounds down: of the sign of the divisor.
+pub const REMAINDER: &str = "aten.remainder.Tensor";
 
 /// Whether an operator tells rows and columns of the places of a triangle.
 pub fn tells_triangle(target: &str) -> bool {

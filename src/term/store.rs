@@ -265,6 +265,9 @@ impl<K: Copy + Eq + Hash> Store<K> {
             [first, second].map(|id| self.values.get(id.slot()).map_or((false, 0), |v| (v.settled, v.height)));
         let keeps_second = other.0 && (!one.0 || other.1 < one.1);
         let (root, child) = if keeps_second { (second, first) } else { (first, second) };
+        let below: SmallVec<[ValueId; 3]> =
+            self.values.get(root.slot()).and_then(|v| v.term.as_ref()).map(|t| t.children.clone()).unwrap_or_default();
+        let is_made_of_child = below.into_iter().any(|c| self.find(c) == child);
         let value = self.values.get_mut(child.slot())?;
         value.parent = root;
         let (term, key, owner) = (value.term.clone(), value.key, value.owner);
@@ -276,7 +279,7 @@ impl<K: Copy + Eq + Hash> Store<K> {
         value.height = value.height.min(height);
         // What is an input stays one: it is not what it was found equal to, which may be made of it.
         let is_leaf = |t: &Option<Term>| t.as_ref().is_some_and(|t| matches!(*t.form, Form::Leaf(_) | Form::Input(_)));
-        let is_kept = is_leaf(&term) && !is_leaf(&value.term);
+        let is_kept = (is_leaf(&term) || is_made_of_child && term.is_some()) && !is_leaf(&value.term);
         value.key = if is_kept { key.or(value.key) } else { value.key.or(key) };
         if is_kept || value.term.is_none() && term.is_some() {
             let hidden = std::mem::replace(&mut value.term, term);

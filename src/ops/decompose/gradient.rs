@@ -244,7 +244,12 @@ fn smooth_l1(b: &Builder<'_>) -> Made {
     let (g, x, y, beta) = (b.t(0)?, b.t(1)?, b.t(2)?, b.float(4)?);
     let part = share(b, x, b.int(3)?)?;
     let apart = x.wide() - y.wide();
-    let slope = if beta == 0.0 { apart.op("sign") } else { apart.clamp(-beta, beta) / beta };
+    // Without a parabola what is not above belongs to the branch below, 0 too.
+    let slope = if beta == 0.0 {
+        apart.fill_where(apart.call("gt", args![0]), 1).fill_where(apart.call("le", args![0]), -1)
+    } else {
+        apart.clamp(-beta, beta) / beta
+    };
     done![(slope * part * g.wide()).to(x.dtype())]
 }
 

@@ -25,6 +25,7 @@ pub(super) const TABLE: &[Line] = &[
     (Exact, diagonal_scatter, &["aten.diagonal_scatter.default"]),
     (Exact, unsafe_masked_index, &["aten._unsafe_masked_index.default"]),
     (Exact, unsafe_masked_put, &["aten._unsafe_masked_index_put_accumulate.default"]),
+    (Exact, masked_scatter, &["aten.masked_scatter.default"]),
     (Exact, masked_fill, &["aten.masked_fill.Scalar", "aten.masked_fill.Tensor"]),
     (Exact, embedding, &["aten.embedding.default"]),
     (Exact, one_hot, &["aten.one_hot.default"]),
@@ -252,6 +253,21 @@ fn put_by_mask(b: &Builder<'_>) -> Made {
     let is_each = before == 0 && several && rows.iter().skip(1).eq(row.iter());
     b.only(is_each, "rows that are repeated")?;
     done![x.call("masked_scatter", args![spread.expand(x.shape()), values])]
+}
+
+/// At each place that the mask names the next value: as many were taken as places were named before it.
+fn masked_scatter(b: &Builder<'_>) -> Made {
+    let (x, mask, source) = (b.t(0)?, b.t(1)?, b.t(2)?);
+    let sizes = b.own_tensor()?.sizes.clone();
+    let count = sizes.iter().try_fold(1_i64, |n, d| n.checked_mul(d.fixed()?)).unwrap_or(0);
+    b.only(mask.dtype() == Dtype::Bool && source.dtype() == x.dtype(), "other dtypes")?;
+    b.only(count > 0 && source.count()? >= count, "values that may be fewer than places")?;
+    let shape: Vec<Arg> = sizes.iter().map(|d| Arg::Int(d.fixed().unwrap_or(0))).collect();
+    let mask = mask.expand(shape.clone());
+    let so_far = mask.reshape(vec![Arg::Int(count)]).to(Dtype::I64).call("cumsum", args![0]);
+    let at = (so_far - 1).call("clamp_min", args![0]);
+    let values = source.reshape(vec![source.numel()]).call("gather", args![0, at]).reshape(shape);
+    done![b.choose(mask, values, x)]
 }
 
 /// The two dimensions in front, and back.

@@ -40,7 +40,9 @@ fn multilabel_margin(b: &Builder<'_>) -> Made {
     let apart = x.call("gather", args![-1, places]).minus_from(1).unsqueeze(-1) + x.unsqueeze(-2);
     let counted =
         said.to(Dtype::Bool).unsqueeze(-1).call("logical_and", args![is_label.op("logical_not").unsqueeze(-2)]);
-    let apart = apart.call("clamp_min", args![0]).fill_where(counted.op("logical_not"), 0);
+    // What is not above is not counted, NaN among it.
+    let counted = counted.call("logical_and", args![apart.call("gt", args![0])]);
+    let apart = apart.fill_where(counted.op("logical_not"), 0);
     let loss = apart.sum(&[-2, -1], false) / classes;
     rounded(b, loss, b.int(2)?, dtype)
 }
@@ -314,7 +316,9 @@ fn multi_margin(b: &Builder<'_>) -> Made {
     b.only(x.rank() == 2 && y.rank() == 1 && (!row || y.fixed(0)? == 1), "other than rows of classes")?;
     b.only(power == 1.0 || power == 2.0, "another power")?;
     let right = y.unsqueeze(-1);
-    let above = (x - x.call("gather", args![1, right]) + margin).call("clamp_min", args![0]);
+    let apart = x - x.call("gather", args![1, right]) + margin;
+    // What is not above is not counted, NaN among it.
+    let above = apart.fill_where(apart.call("gt", args![0]).op("logical_not"), 0);
     let powered = if power == 2.0 { above * above } else { above };
     let weighed = match b.opt(4)? {
         Some(weight) => powered * weight.call("index_select", args![0, y]).unsqueeze(-1),

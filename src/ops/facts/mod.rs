@@ -47,6 +47,8 @@ pub enum Total {
     Quantised,
     /// Where its operand, or what that is a view of, was computed: no conjugate is left to be.
     Computed,
+    /// Where the last operand has at least as many elements as the result, all of its dtype but for a mask of truth values.
+    Enough,
     /// For all.
     Always,
 }
@@ -383,7 +385,7 @@ impl SharesWhen {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Facts {
     /// `#total`, `#total=numbers`, `#total=float`, `#total=plain`, `#total=plain-words`, `#total=alike`, `#total=reals`, `#total=any-float`,
-    /// `#total=alike-float`, `#total=one-shape`, `#total=masked-float`, `#total=divisor`, `#total=computed`: when it never raises, types and sizes being right.
+    /// `#total=alike-float`, `#total=one-shape`, `#total=masked-float`, `#total=divisor`, `#total=computed`, `#total=enough`: when it never raises, types and sizes being right.
     pub total: Total,
     /// `#any-size`: every size that its type rule admits fits, whatever symbols stand for.
     pub any_size: bool,
@@ -542,6 +544,7 @@ impl Facts {
             "total" if value == "steps" => self.total = Total::Steps,
             "total" if value == "quantised" => self.total = Total::Quantised,
             "total" if value == "computed" => self.total = Total::Computed,
+            "total" if value == "enough" => self.total = Total::Enough,
             "total" if value == "divisor" => self.total = Total::Divisor,
             "total" if value == "powers" => self.total = Total::Powers,
             "any-size" => self.any_size = true,

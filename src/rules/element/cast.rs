@@ -4,10 +4,10 @@
 //! A conversion to the own dtype is nothing. Of two in a row the first is nothing where it loses nothing: every number of the first dtype is one of the
 //! second. Among integers the second one decides where it is not wider than the first. To bool is "not equal to 0". A sign passes through a conversion of
 //! floats. What is computed in a dtype of more than twice as many places and rounded back is computed in the own one: sums, differences, products,
-//! quotients of two; bounds by numbers and choices, also of one another, are never rounded. NaN is 0 in at most 16 bits. A sum or product of integers may be converted to fewer
+//! quotients of two; bounds by numbers and choices, also of one another, are never rounded: what is held by a number and rounded is what is rounded, held by the rounded number. NaN is 0 in at most 16 bits. A sum or product of integers may be converted to fewer
 //! bits before or after, so may what is masked by all of these, one that surely does not wrap around to more bits, too, and a quotient by a number to more. `abs` and the sign are bits; those of an integer, seen as one of as many, are its conversion. Of floats that are integers, none so large that the dtype does not hold all up to it, sums,
 //! differences, magnitudes, bounds, and products of numbers of known sign are those of the integers; so are their sums, and products of matrices of them, in any order, as long as no part of one may
-//! be too large. A conversion to an integer cuts: what was cut before is as it was, and so is what is not below 0, rounded down. A float between numbers that a short dtype holds is the same integer by way of a longer one. To an integer -0.0 is 0.0: what is added to 0 before is as it was. What was rounded to an
+//! be too large. A conversion to an integer cuts: what was cut before is as it was, and so is what is not below 0, rounded down, within bounds that are numbers, too. A float between numbers that a short dtype holds is the same integer by way of a longer one. To an integer -0.0 is 0.0: what is added to 0 before is as it was. What was rounded to an
 //! integer is one: rounded down it is itself. A quotient of floats that are such integers, cut or rounded down to an integer, is that of the integers. The bits of a
 //! `bf16` are the upper half of those of the same `f32`.
 //!
@@ -489,9 +489,16 @@ impl Elements {
         self.raw(Op::Cast, to, &[x])
     }
 
-    /// Returns a float that is cut to an integer as it was before: a conversion cuts it the same way, and sees the same NaN, infinities and
-    /// numbers out of range.
+    /// Returns a float that is cut to an integer as it was before, perhaps within bounds that are numbers: a conversion cuts it the same way, and sees the same NaN,
+    /// infinities and numbers out of range. To cut keeps order, so that what is held and cut is what is cut, held and cut.
     fn without_trunc(&mut self, dtype: Dtype, x: ExprId) -> Option<Option<ExprId>> {
+        let (bounds, at) = self.out_of_bounds(x);
+        let Some(inner) = self.before_trunc(dtype, at)? else { return Some(None) };
+        self.bounded_again(bounds, inner).map(Some)
+    }
+
+    /// What is cut to an integer.
+    fn before_trunc(&mut self, dtype: Dtype, x: ExprId) -> Option<Option<ExprId>> {
         let of_floor = |e: &Self, x: ExprId| match e.expr(x) {
             Some(Expr { form: Form::Named(name, _), kids, .. }) if **name == *crate::rules::table::FLOOR => {
                 kids.first().copied()
@@ -507,8 +514,35 @@ impl Elements {
         Some((self.truncated(dtype, inner)? == x).then_some(inner))
     }
 
+    /// Returns bounds that are numbers, from the outside in, and what they hold.
+    fn out_of_bounds(&self, x: ExprId) -> (Vec<(Op, ExprId)>, ExprId) {
+        let (mut bounds, mut at) = (Vec::new(), x);
+        while let Some((op @ (Op::Max | Op::Min | Op::AtLeast | Op::AtMost), [a, b])) = self.op_of(at)
+            && self.float(*b).is_some_and(|v| !v.is_nan())
+        {
+            bounds.push((op, *b));
+            at = *a;
+        }
+        (bounds, at)
+    }
+
+    /// Holds a float by such bounds again.
+    fn bounded_again(&mut self, bounds: Vec<(Op, ExprId)>, inner: ExprId) -> Option<ExprId> {
+        let dtype = self.dtype(inner)?;
+        bounds.into_iter().rev().try_fold(inner, |out, (op, bound)| self.op(op, dtype, &[out, bound]))
+    }
+
     /// Whether a float surely is not below 0, or NaN: a magnitude, a square, what is held above, or of what the host says so.
     fn is_never_below_zero(&self, x: ExprId) -> bool {
+        let (bounds, _) = self.out_of_bounds(x);
+        let held = |(op, by): &(Op, ExprId)| match op {
+            Op::Max | Op::AtLeast => self.float(*by).is_some_and(|v| v >= 0.0),
+            _ => self.float(*by).is_some_and(|v| v < 0.0),
+        };
+        // The last bound of those that say on which side of 0 it is.
+        if let Some((op, _)) = bounds.iter().find(|bound| held(bound)) {
+            return matches!(op, Op::Max | Op::AtLeast);
+        }
         let above = |x: ExprId| self.floats_of(x).is_some_and(|(low, _)| low >= 0.0);
         match self.op_of(x) {
             Some((Op::Abs, _)) => true,
@@ -563,24 +597,13 @@ impl Elements {
 
     /// Returns a float to which 0 is added, perhaps within bounds that are numbers, without that: only the sign of a zero tells them apart.
     fn without_zero(&mut self, x: ExprId) -> Option<Option<ExprId>> {
-        let (mut bounds, mut at) = (Vec::new(), x);
-        let inner = loop {
-            let Some((op, [a, b])) = self.op_of(at) else { return Some(None) };
-            let (a, b) = (*a, *b);
-            let Some(number) = self.float(b) else { return Some(None) };
-            match op {
-                Op::Add if number == 0.0 => break a,
-                Op::Max | Op::Min | Op::AtLeast | Op::AtMost if !number.is_nan() => bounds.push((op, b)),
-                _ => return Some(None),
-            }
-            at = a;
-        };
-        let dtype = self.dtype(x)?;
-        let mut out = inner;
-        for (op, bound) in bounds.into_iter().rev() {
-            out = self.op(op, dtype, &[out, bound])?;
+        let (bounds, at) = self.out_of_bounds(x);
+        let Some((Op::Add, [inner, zero])) = self.op_of(at) else { return Some(None) };
+        let inner = *inner;
+        if self.float(*zero) != Some(0.0) {
+            return Some(None);
         }
-        Some(Some(out))
+        self.bounded_again(bounds, inner).map(Some)
     }
 
     /// Whether an integer is one of another dtype of integers too.
@@ -589,14 +612,13 @@ impl Elements {
         to != Dtype::Bool && self.integers_of(x).is_some_and(|(low, high)| holds(low) && holds(high))
     }
 
-    /// A float that is held by a number, other than 0, which the other dtype has, too: a rounding keeps order, so that it is held after it as it was before.
+    /// A float that is held by a number, other than 0: a rounding keeps order, so that what is rounded is held by the rounded number as it was before.
     fn bound_of_cast(&mut self, to: Dtype, x: ExprId) -> Option<Option<ExprId>> {
         let Some((op @ (Op::Max | Op::Min), [inner, bound])) = self.op_of(x) else { return Some(None) };
         let (inner, bound) = (*inner, *bound);
-        let Some(v) = self.float(bound).filter(|v| *v != 0.0 && v.is_finite()) else { return Some(None) };
-        if !keeps_order(to) || round(to, v) != Some(v) {
-            return Some(None);
-        }
+        // What is rounded to 0, or to nothing finite, is left.
+        let rounded = self.float(bound).and_then(|v| round(to, v)).filter(|v| *v != 0.0 && v.is_finite());
+        let Some(v) = rounded.filter(|_| keeps_order(to)) else { return Some(None) };
         self.by("bound-before-cast");
         let (inner, bound) = (self.converted(Op::Cast, to, inner)?, self.rounded(to, v)?);
         self.op(op, to, &[inner, bound]).map(Some)
@@ -747,11 +769,32 @@ impl Elements {
                 }
             }
         }
+        if let Some(short) = self.upper_half(to, from, x)? {
+            self.by("upper-half");
+            return self.op(Op::Cast, to, &[short]);
+        }
         if let Some(signed) = self.with_sign_of(to, from, x)? {
             self.by("sign-bit");
             return Some(signed);
         }
         self.raw(Op::Bits, to, &[x])
+    }
+
+    /// Returns the `bf16` of which an integer holds the bits in its upper half.
+    fn upper_half(&mut self, to: Dtype, from: Dtype, x: ExprId) -> Option<Option<ExprId>> {
+        if (to, from) != (Dtype::F32, Dtype::I32) {
+            return Some(None);
+        }
+        let Some(Expr { form: Form::Poly(_), kids, .. }) = self.expr(x).cloned() else { return Some(None) };
+        let [half] = kids.as_slice() else { return Some(None) };
+        let Some((Op::Cast, [bits])) = self.op_of(*half) else { return Some(None) };
+        let Some((Op::Bits, [short])) = self.op_of(*bits) else { return Some(None) };
+        let (half, short) = (*half, *short);
+        if self.dtype(short) != Some(Dtype::Bf16) {
+            return Some(None);
+        }
+        let times = self.integer(Dtype::I32, 1 << 16)?;
+        Some((self.op(Op::Mul, Dtype::I32, &[half, times])? == x).then_some(short))
     }
 
     /// The magnitude of one float with the sign of another, made of their bits.

@@ -181,6 +181,9 @@ impl Elements {
         if dtype != Dtype::I64 {
             return Some(None);
         }
+        if let Some(rest) = self.rest_of_division(dtype, all)? {
+            return Some(Some(rest));
+        }
         let (mut total, mut rest) = (self.at(Dim::Fixed(0)), Sum::default());
         let (mut merged, mut indices) = (false, 0_usize);
         for (product, factor) in all {
@@ -226,6 +229,33 @@ impl Elements {
         let mut out: Vec<(Product, i64)> = rest.into_iter().filter(|(_, factor)| *factor != 0).collect();
         out.sort_unstable();
         Some(Some(out))
+    }
+
+    /// A sum in which an integer less the multiple of its quotient by a size, rounded down, is what that division leaves.
+    fn rest_of_division(&mut self, dtype: Dtype, all: &[(Product, i64)]) -> Option<Option<Vec<(Product, i64)>>> {
+        for (k, (product, _)) in all.iter().enumerate().filter(|(_, (product, by))| product.len() == 2 && *by == -1) {
+            let quotient = product.iter().find_map(|kid| match self.op_of(*kid) {
+                Some((Op::DivFloor, [over, by])) => Some((*kid, *over, *by)),
+                _ => None,
+            });
+            let Some((quotient, over, by)) = quotient else { continue };
+            let other = product.iter().copied().find(|kid| *kid != quotient);
+            let sizes = other.and_then(|kid| self.size_of_index(kid)).zip(self.whole_size(dtype, by));
+            let whole: Product = [over].into_iter().collect();
+            let beside = all.iter().position(|(product, by)| *product == whole && *by == 1);
+            let (Some((own, size)), Some(beside)) = (sizes, beside) else { continue };
+            if !self.same_size(own, size) {
+                continue;
+            }
+            self.by("remainder-by-quotient");
+            let left = self.integer_op(Op::Rem, dtype, &[over, by])?;
+            let others = all.iter().enumerate().filter(|(at, _)| *at != k && *at != beside);
+            let mut out: Vec<(Product, i64)> = others.map(|(_, term)| term.clone()).collect();
+            out.push(([left].into_iter().collect(), 1));
+            out.sort_unstable();
+            return Some(Some(out));
+        }
+        Some(None)
     }
 
     fn index_of_value(&self, x: ExprId) -> Option<IndexId> {
@@ -473,12 +503,30 @@ impl Elements {
         (wrapped(dtype, both) == Some(both)).then_some((*inner, both))
     }
 
+    /// Returns what a sum that surely does not wrap around is a multiple of, by a size.
+    fn multiple_of_size(&mut self, dtype: Dtype, a: ExprId, size: ExprId) -> Option<Option<ExprId>> {
+        if self.whole_size(dtype, size).is_none() || self.integers_of(a).is_none() {
+            return Some(None);
+        }
+        let mut over = Sum::default();
+        for (mut product, factor) in self.as_sum(a)? {
+            let Some(at) = product.iter().position(|kid| *kid == size) else { return Some(None) };
+            product.remove(at);
+            over.insert(product, factor);
+        }
+        self.of_sum(dtype, over).map(Some)
+    }
+
     fn divided_down(&mut self, dtype: Dtype, a: ExprId, b: ExprId) -> Option<ExprId> {
         let Some(by) = self.number(b) else {
             if let (Form::Index(at), Some(size)) = (self.expr(a)?.form.clone(), self.whole_size(dtype, b)) {
                 self.by("quotient-of-index");
                 let over = self.quotient(at, size)?;
                 return self.index_value(dtype, over);
+            }
+            if let Some(over) = self.multiple_of_size(dtype, a, b)? {
+                self.by("divisions-compose");
+                return Some(over);
             }
             self.integers_of(b).filter(|(low, _)| *low > 0)?;
             return self.raw(Op::DivFloor, dtype, &[a, b]);

@@ -3,7 +3,7 @@
 //! ## What it says
 //! Of two integers the one that a comparison of them chooses is the greater or the lesser one; so it is where what is compared is apart as they are, or by
 //! one more or less where the choice does not change there. What is left of a division that cuts, made positive by adding the divisor once, is what is left of
-//! the one that rounds down. Over the reals the greater one of two floats of which a NaN is none is the same in either order. The greater one of the greatest and of the opposite of the least is the greatest magnitude, where a bound above 0 holds it.
+//! the one that rounds down, of floats too, where it is not 0. Over the reals the greater one of two floats of which a NaN is none is the same in either order. The greater one of the greatest and of the opposite of the least is the greatest magnitude, where a bound above 0 holds it.
 //!
 //! ## When it is wrong
 //! Of floats: a comparison with NaN is false, so that only a choice that takes the first where that is NaN is a bound, and only over the reals: which of
@@ -11,14 +11,18 @@
 //! of the same elements.
 
 use crate::graph::Dtype;
-use crate::rules::element::arena::{Elements, ExprId, Fold, Form, Op};
+use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
 use crate::rules::element::make::width;
+use crate::rules::table::{FMOD, REMAINDER};
 use crate::sym::Dim;
 
 impl Elements {
     /// Returns the bound, or the remainder, that a choice of integers is; `Some(None)` where it is neither.
     pub(super) fn picked(&mut self, dtype: Dtype, c: ExprId, a: ExprId, b: ExprId) -> Option<Option<ExprId>> {
         let integers = width(dtype).is_some_and(|w| w > 1);
+        if let Some(rest) = self.rest_made_signed(dtype, c, (a, b))? {
+            return Some(Some(rest));
+        }
         if dtype.is_float() && !self.exact {
             return self.picked_number(dtype, c, a, b);
         }
@@ -59,6 +63,26 @@ impl Elements {
             }
         }
         Some(None)
+    }
+
+    /// What a division of floats leaves that cuts, the divisor added once where it is not 0 and of another sign than that: what one leaves that rounds down.
+    fn rest_made_signed(&mut self, dtype: Dtype, c: ExprId, (a, b): (ExprId, ExprId)) -> Option<Option<ExprId>> {
+        let Some(Expr { form: Form::Named(target, tokens), kids, .. }) = self.expr(b).cloned() else {
+            return Some(None);
+        };
+        let ([x, y], true) = (kids.as_slice(), *target == *FMOD && tokens.len() == 2 && dtype.is_float()) else {
+            return Some(None);
+        };
+        let (x, y, zero) = (*x, *y, self.rounded(dtype, 0.0)?);
+        let [below, under] = [b, y].map(|id| self.op(Op::Lt, Dtype::Bool, &[id, zero]));
+        let apart = self.op(Op::Xor, Dtype::Bool, &[below?, under?])?;
+        let none = self.op(Op::Eq, Dtype::Bool, &[b, zero])?;
+        let some = self.op(Op::Not, Dtype::Bool, &[none])?;
+        if self.op(Op::And, Dtype::Bool, &[some, apart])? != c || self.op(Op::Add, dtype, &[b, y])? != a {
+            return Some(None);
+        }
+        self.by("remainder-of-cut");
+        self.named(dtype, Form::Named(REMAINDER.into(), tokens), &[x, y]).map(Some)
     }
 
     /// The same of floats, over the reals: the first one where it is the greater one, or NaN.

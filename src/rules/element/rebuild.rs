@@ -6,6 +6,7 @@
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use crate::graph::Dtype;
 use crate::rules::element::arena::{Elements, Expr, ExprId, Form, Op};
 use crate::rules::element::index::{IndexId, Place};
 use crate::rules::element::make::width;
@@ -57,8 +58,13 @@ impl Elements {
     /// Whether every float in an expression is an element as it is, with another sign, chosen, or bits seen as one: no arithmetic makes it.
     pub fn only_moves_floats(&self, root: ExprId) -> bool {
         use crate::rules::element::arena::Op;
+        let of_short = |x: &Expr| {
+            let from = x.kids.first().and_then(|k| self.dtype(*k));
+            matches!(x.form, Form::Op(Op::Cast)) && x.dtype == Dtype::F32 && from == Some(Dtype::Bf16)
+        };
         self.below(root).into_iter().filter_map(|id| self.expr(id)).filter(|x| x.dtype.is_float()).all(|x| {
             matches!(x.form, Form::Load(..) | Form::Const(_) | Form::Op(Op::Neg | Op::Abs | Op::Choose | Op::Bits))
+                || of_short(x)
         })
     }
 

@@ -425,19 +425,23 @@ impl Elements {
         let [size] = sizes else { return Some(false) };
         let own = self.place(Place::Bound(level, *size));
         let is_own = |p: &Place| matches!(p, Place::Bound(l, _) if *l == level);
+        let alike = |p: &Place| matches!(p, Place::Var(_, n) | Place::Bound(_, n) if n == size);
         let mut places = Vec::new();
         for id in self.below(body) {
             match self.expr(id).map(|x| x.form.clone()) {
                 Some(Form::AtLeastZero(index) | Form::IsZero(index) | Form::Index(index)) => {
                     let sum = self.linear(index).clone();
                     let by = sum.terms.iter().find(|(p, _)| is_own(p)).and_then(|(_, by)| by.fixed());
-                    let Some(by @ (1 | -1)) = by else { continue };
+                    let Some(by @ (1 | -1)) = by else {
+                        let around: Vec<Place> = self.places_in(index).into_iter().filter(alike).collect();
+                        places.extend(around.into_iter().map(|p| self.place(p)));
+                        continue;
+                    };
                     let part = self.scale(own, Dim::Fixed(by))?;
                     let rest = self.difference(index, part)?;
                     places.push(self.scale(rest, Dim::Fixed(by.checked_neg()?))?);
                 }
                 Some(Form::Load(_, at)) => {
-                    let alike = |p: &Place| matches!(p, Place::Var(_, n) | Place::Bound(_, n) if n == size);
                     let around: Vec<Place> = at.iter().flat_map(|i| self.places_in(*i)).filter(alike).collect();
                     places.extend(around.into_iter().map(|p| self.place(p)));
                 }

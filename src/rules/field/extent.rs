@@ -517,13 +517,24 @@ impl Elements {
         (rises || levels) && kids.iter().any(far)
     }
 
-    /// Whether roots are taken of products that may be nothing because they are tiny: a root that is only squared again is none.
+    /// Whether a tiny root makes no difference to what is made of it: it is squared again, or held above a number that is not tiny.
+    fn spares_tiny_roots(&self, expr: &Expr) -> bool {
+        let is_seen = |id: &ExprId| self.float(*id).is_some_and(|v| v >= SEEN);
+        match (&expr.form, expr.kids.as_slice()) {
+            (Form::Op(Op::Mul), [a, b]) => a == b,
+            (Form::Op(Op::Max), kids) => expr.dtype != Dtype::F16 && kids.iter().any(is_seen),
+            (Form::Named(target, _), [_]) => real(target) == Some(Real::Square),
+            _ => false,
+        }
+    }
+
+    /// Whether roots are taken of products that may be nothing because they are tiny, and that makes a difference.
     pub fn has_roots_of_what_vanishes(&mut self, root: ExprId) -> Option<bool> {
         let below = self.below(root);
         let mut not_squared: FxHashSet<ExprId> = [root].into_iter().collect();
         for id in &below {
             let expr = self.expr(*id)?;
-            if !matches!((&expr.form, expr.kids.as_slice()), (Form::Op(Op::Mul), [a, b]) if a == b) {
+            if !self.spares_tiny_roots(expr) {
                 not_squared.extend(self.parts(expr));
             }
         }

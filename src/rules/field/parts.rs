@@ -19,6 +19,8 @@ use crate::sym::Dim;
 
 /// Over how many places of a dimension a reduction is written out.
 const FEW: i64 = 9;
+/// How many factors a product over places is written out as.
+const FACTORS: i64 = 24;
 /// How often one reduction may be cut.
 const CUTS: usize = 6;
 
@@ -254,7 +256,7 @@ impl Elements {
         let none = Cuts { ranges: false, ones: false };
         let mut r = Reduced { fold: Fold::Product, level, sizes: sizes.to_vec(), body: *kids.first()?, by: none };
         for place in 0..sizes.len() {
-            r.body = (all <= FEW).then(|| self.all_places(&r, place))??;
+            r.body = (all <= FACTORS).then(|| self.all_places(&r, place))??;
         }
         Some(r.body)
     }

@@ -87,6 +87,7 @@ fn call_surely_holds(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
                 tensor_types(f, side, node).is_some_and(|types| quantised::fits(&f.sizes, stated, &bound, &types))
             }
             Total::Computed => is_computed(f, side, &bound),
+            Total::Enough => has_enough(f, side, node, &bound),
             total if total.goes_by_dtypes() => {
                 let above = total == Total::Divisor && is_divided_by_positive(f, side, node, &bound);
                 let (view, types) = (f.view(side), tensor_types(f, side, node));
@@ -173,6 +174,20 @@ fn is_computed(f: &mut Functional<'_>, side: Side, bound: &Bound<'_>) -> bool {
         next = operator.facts.step.and(bound.args.first()).and_then(|a| a.as_node());
     }
     false
+}
+
+/// Whether the last operand surely has as many elements as the result has, of one dtype that every kernel moves, and the one before it says where by truth values.
+fn has_enough(f: &mut Functional<'_>, side: Side, node: NodeId, bound: &Bound<'_>) -> bool {
+    let view = f.view(side);
+    let given: Option<Vec<&TensorType>> =
+        bound.args.iter().map(|a| f.tensor(side, place_of(view, a.as_node()?))).collect();
+    let (Some([into, mask, from]), Some(made)) = (given.as_deref(), f.tensor(side, place_of(view, node))) else {
+        return false;
+    };
+    let count = |t: &TensorType| t.sizes.iter().try_fold(1_i64, |n, d| n.checked_mul(d.fixed()?));
+    let plain = into.dtype.is_float() || into.dtype.is_integer() || into.dtype == Dtype::Bool;
+    let fits = mask.dtype == Dtype::Bool && plain && from.dtype == into.dtype;
+    fits && count(made).zip(count(from)).is_some_and(|(places, values)| places <= values)
 }
 
 /// Whether what a call divides by is a tensor of integers all of which are above 0, as the call computes with them: a tensor without dimensions is

@@ -3,7 +3,7 @@
 //! Promises: "yes" only for all values of symbols. Layouts count only where no strides are hearsay.
 
 use crate::analysis::{Place, place_of, tensor_operands};
-use crate::graph::{Arg, NodeId, TensorType};
+use crate::graph::{Arg, Dtype, NodeId, NodeKind, TensorType};
 use crate::ops::{Bound, Operator, SharesWhen, ViewStep, Viewed, has_view_of_reshape, view_strides};
 use crate::sym::{Dim, Symbols};
 use crate::term::term::Side;
@@ -74,6 +74,9 @@ pub(super) fn step_fits(
                 let memory = origin.and_then(|o| f.tensor(side, o)).map(|t| t.dtype);
                 return memory.is_some_and(|d| !d.is_complex()) && !to.dtype.is_complex();
             }
+            if bound.args.iter().any(|a| matches!(a, Arg::Dtype(_))) {
+                return bytes_lie_together(f, side, bound, to);
+            }
             let call = ViewCall { view, operator, bound, place };
             is_parted(f, operator, bound, from, to)
                 && call.step(from, to, &mut f.sizes).is_some()
@@ -84,6 +87,29 @@ pub(super) fn step_fits(
         ViewStep::Narrow if is_symbolic(f, side, node) => lies_within_sizes(f, side, bound, from),
         ViewStep::Narrow => lies_within(bound, from),
     }
+}
+
+/// Whether elements of another width may be seen in those of an operand: its last dimension lies without gaps, and where they are wider it has as many bytes as
+/// some of them, and begins where one may.
+fn bytes_lie_together(f: &mut Functional<'_>, side: Side, bound: &Bound<'_>, to: &TensorType) -> bool {
+    let Some(source) = bound.args.first().and_then(|a| a.as_node()) else { return false };
+    let place = place_of(f.view(side), source);
+    let origin = f.side(side).storages.origin(place);
+    let Some(from) = f.laid_out(side, place) else { return false };
+    let plain = |d: Dtype| d.is_integer() || d.is_float();
+    let filled = from.rank() > 0 && crate::analysis::contiguous(from) == Some(true);
+    if !filled || !plain(from.dtype) || !plain(to.dtype) {
+        return false;
+    }
+    let (own, wide) = (from.dtype.bytes().max(1), to.dtype.bytes());
+    if wide <= own {
+        return own.checked_rem(wide) == Some(0);
+    }
+    let times = wide.checked_div(own).and_then(|n| i64::try_from(n).ok()).unwrap_or(1);
+    let fits = |d: Dim| d.fixed().and_then(|n| n.checked_rem(times)) == Some(0);
+    f.view(side).kind(origin.node) == NodeKind::Call
+        && fits(from.offset)
+        && from.sizes.last().is_some_and(|size| fits(*size))
 }
 
 /// Whether a dimension has room for one window at least, in steps of 1 or more.
@@ -205,6 +231,9 @@ pub(super) fn holds_by_layout(
         let origin = f.side(side).storages.origin(source);
         let plain = f.tensor(side, origin).is_some_and(|t| !t.dtype.is_complex());
         return plain && from.offset.fixed().is_some() && crate::analysis::contiguous(from) == Some(true);
+    }
+    if from.dtype.bytes() != to.dtype.bytes() {
+        return bytes_lie_together(f, side, bound, to);
     }
     has_view(f.sizes.own(), from, to, bound) || is_seen_through_a_reshape(f, side, source, to)
 }

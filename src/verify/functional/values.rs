@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::analysis::{Place, Shares, Stamp, Storages, call, getitem_of, place_of, tensor_operands};
+use crate::analysis::{FINAL_ORDER, Place, Shares, Stamp, Storages, call, getitem_of, place_of, tensor_operands};
 use crate::formats::text::domain::Domain;
 use crate::graph::{Arg, Graph, NodeId, NodeKind, TensorType, ValueType, View};
 use crate::ops::{Bound, Operator, Registry, SharesWhen, SideEffect};
@@ -231,7 +231,8 @@ impl<'a> Functional<'a> {
 
     /// Returns what stands in a place at a point of program order.
     pub fn read_at(&mut self, side: Side, place: Place, order: u64) -> ValueId {
-        if !self.kinds.writes {
+        // What the signature has copied into inputs at the end is no call.
+        if !self.kinds.writes && order < FINAL_ORDER {
             return self.value(side, place, Stamp::Birth);
         }
         let stamp = match self.side(side).storages.type_of(place) {

@@ -9,7 +9,7 @@ pub struct Kinds {
     /// Every call is a function of its operands that may be judged by itself: no writes, draws, bodies, nor operators that nobody
     /// described. Then an edit reaches what uses it and nothing else.
     pub is_plain: bool,
-    /// A call may write: else memory holds what it was born with until the program ends.
+    /// A call may write: else memory holds what it was born with until the program ends, and the signature may have inputs written.
     pub writes: bool,
     /// A call may depend on the sign or the payload of a NaN: then only what keeps every bit is equal.
     pub sees_nan: bool,

@@ -103,6 +103,7 @@ impl Lowering<'_, '_> {
                 }
                 if self.f.domain_of(id) == Some(&Domain::Nonzero) && ty.dtype.is_float() {
                     self.speaker.e.is_not_zero(source);
+                    self.speaker.e.is_number_between(source, f64::NEG_INFINITY, f64::INFINITY);
                 }
                 if let Some((low, high)) = self.f.domain_of(id).and_then(floats).filter(|_| ty.dtype.is_float()) {
                     self.speaker.e.is_number_between(source, low, high);
