@@ -168,7 +168,8 @@ impl Speaker<'_> {
         let mut at = self.vars(sizes);
         let last = *at.last()?;
         let expr = if to.bytes() == few {
-            let (over, within) = (self.e.quotient(last, Dim::Fixed(count))?, self.e.remainder(last, Dim::Fixed(count))?);
+            let (over, within) =
+                (self.e.quotient(last, Dim::Fixed(count))?, self.e.remainder(last, Dim::Fixed(count))?);
             *at.last_mut()? = over;
             let x = self.at(&from, at)?;
             self.part_of_bytes(x, made, (within, count, bits))?

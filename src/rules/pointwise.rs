@@ -369,9 +369,15 @@ impl Speaker<'_> {
         }
         if exponent.abs() > whole {
             let sqrt = || Form::Named(target(Real::Sqrt).into(), Box::new([Token::Child]));
-            let mut root = self.e.named(to, sqrt(), &[x])?;
+            // A power of -0.0 is 0.0, but for the one that is a root and keeps its sign: so is what has an even number of signs.
+            let zero = self.e.rounded(to, 0.0)?;
+            let unsigned = self.e.op(Op::Add, to, &[x, zero])?;
+            let even = whole % 2.0 == 0.0;
+            let of = if part != 0.75 && even && exponent.abs() != 0.5 { unsigned } else { x };
+            let mut root = self.e.named(to, sqrt(), &[of])?;
             if part != 0.5 {
-                let fourth = self.e.named(to, sqrt(), &[root])?;
+                let half = if part == 0.75 && !even { self.e.named(to, sqrt(), &[unsigned])? } else { root };
+                let fourth = self.e.named(to, sqrt(), &[half])?;
                 root = if part == 0.75 { self.e.op(Op::Mul, to, &[root, fourth])? } else { fourth };
             }
             out = if whole == 0.0 { root } else { self.e.op(Op::Mul, to, &[out, root])? };

@@ -204,6 +204,23 @@ class GraphModule(torch.nn.Module):
 }
 
 #[test]
+fn a_value_that_is_shown_to_be_an_input_is_still_known_by_how_it_is_made() {
+    let before = "
+class GraphModule(torch.nn.Module):
+    def forward(self, x: \"b8[]\"):
+        w = torch.ops.aten.mul.Tensor(x, x)
+        m = torch.ops.aten.mul.Tensor(w, w)
+        a = torch.ops.aten._assert_async.msg(m, 'holds')
+        return (m,)
+";
+    let case = pair(before, &before.replace("msg(m,", "msg(x,"));
+    let (registry, options) = (Registry::standard(), options(&case));
+    let certificate = certify(&case.before, &case.after, &registry, &options).certificate.unwrap();
+    assert!(!certificate.steps.is_empty());
+    check_certificate(&certificate, &case.before, &case.after, &registry, &options).unwrap();
+}
+
+#[test]
 fn what_rests_on_fingerprints_says_so_and_is_drawn_again() {
     let registry = Registry::standard();
     let folder = "cases/values/fingerprints_check_what_no_rule_shows";
@@ -222,6 +239,9 @@ fn what_rests_on_fingerprints_says_so_and_is_drawn_again() {
     };
     let proved = claim(|value| drop(value.as_object_mut().unwrap().shift_remove("checked_log2")));
     let error = check_certificate(&proved, &case.before, &case.after, &registry, &options).unwrap_err();
+    assert!(error.to_string().contains("checked"), "{error}");
+    let surer = claim(|value| value["checked_log2"] = (-1e9).into());
+    let error = check_certificate(&surer, &case.before, &case.after, &registry, &options).unwrap_err();
     assert!(error.to_string().contains("checked"), "{error}");
     let exact =
         claim(|value| value["steps"].as_array_mut().unwrap().iter_mut().for_each(|s| s["level"] = "exact".into()));

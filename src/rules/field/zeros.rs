@@ -235,11 +235,20 @@ impl Elements {
         }
     }
 
-    /// Returns an element in which the number -0.0 is 0.0: one number, where no sign of a zero is asked.
+    /// Returns an element in which the number -0.0 is 0.0, and nothing is added to 0: one number, where no sign of a zero is asked.
     pub fn without_signs_of_zeros(&mut self, root: ExprId) -> Option<ExprId> {
         let is_minus = |e: &Self, id: ExprId| e.float(id).is_some_and(|v| v == 0.0 && v.is_sign_negative());
+        let beside_zero = |e: &Self, kids: &[ExprId]| match kids {
+            [a, b] if e.float(*b) == Some(0.0) => Some(*a),
+            [a, b] if e.float(*a) == Some(0.0) => Some(*b),
+            _ => None,
+        };
+        let adds_zero = |e: &Self, id: ExprId| match e.op_of(id) {
+            Some((Op::Add, kids)) => beside_zero(e, kids).is_some(),
+            _ => false,
+        };
         let order = self.below(root);
-        if !order.iter().any(|id| is_minus(self, *id)) {
+        if !order.iter().any(|id| is_minus(self, *id) || adds_zero(self, *id)) {
             return Some(root);
         }
         let mut made: FxHashMap<ExprId, ExprId> = FxHashMap::default();
@@ -247,8 +256,13 @@ impl Elements {
             self.spend(1)?;
             let expr = self.expr(id)?.clone();
             let kids: Vec<ExprId> = expr.kids.iter().map(|k| made.get(k).copied().unwrap_or(*k)).collect();
+            let alone = match expr.form {
+                Form::Op(Op::Add) => beside_zero(self, &kids),
+                _ => None,
+            };
             let plain = match is_minus(self, id) {
                 true => self.rounded(expr.dtype, 0.0)?,
+                false if let Some(alone) = alone => alone,
                 false if kids.as_slice() == expr.kids.as_slice() => id,
                 false => self.again(&expr, &kids)?,
             };

@@ -11,6 +11,7 @@ use crate::rules::element::make::width;
 use crate::rules::rounding::interval::Interval;
 use crate::rules::rounding::{Box, cancel, flushed};
 use crate::rules::table::{Real, real};
+use crate::sym::Dim;
 
 /// Dimensions that are reduced around an element, by name, with their sizes.
 pub type Free = SmallVec<[(u32, f64); 2]>;
@@ -414,7 +415,7 @@ pub(in crate::rules) fn is_end_of(e: &Elements, a: ExprId, (end, fold): (ExprId,
     let Some(body) = kids.first() else { return false };
     let mut names: Vec<Option<IndexId>> = vec![None; sizes.len()];
     let mut open = vec![(*body, a)];
-    let mut conditions: Vec<(IndexId, IndexId)> = Vec::new();
+    let mut conditions: Vec<(IndexId, IndexId, bool)> = Vec::new();
     while let Some((x, y)) = open.pop() {
         let (Some(p), Some(q)) = (e.expr(x), e.expr(y)) else { return false };
         if p.dtype != q.dtype || p.kids.len() != q.kids.len() {
@@ -428,7 +429,7 @@ pub(in crate::rules) fn is_end_of(e: &Elements, a: ExprId, (end, fold): (ExprId,
                         // How far from the beginning is looked at once it is known which dimension is which.
                         let shifted = is_shifted(e, *i, *from, names.len());
                         if shifted {
-                            conditions.push((*i, *j));
+                            conditions.push((*i, *j, false));
                         }
                         shifted || stands_for(e, *i, *j, *from, &mut names)
                     })
@@ -437,7 +438,7 @@ pub(in crate::rules) fn is_end_of(e: &Elements, a: ExprId, (end, fold): (ExprId,
             (Form::AtLeastZero(i), Form::AtLeastZero(j))
             | (Form::IsZero(i), Form::IsZero(j))
             | (Form::Index(i), Form::Index(j)) => {
-                conditions.push((*i, *j));
+                conditions.push((*i, *j, matches!(p.form, Form::IsZero(_))));
                 true
             }
             // Nothing of what is bound within may be named.
@@ -452,10 +453,15 @@ pub(in crate::rules) fn is_end_of(e: &Elements, a: ExprId, (end, fold): (ExprId,
             open.extend(in_order(e, p).into_iter().zip(in_order(e, q)));
         }
     }
-    for (i, j) in &conditions {
+    for (i, j, _) in &conditions {
         name_by_condition(e, *i, *j, *from, &mut names);
     }
-    if !conditions.into_iter().all(|(i, j)| is_named(e, i, j, *from, &names)) {
+    // What is 0 is 0 with another sign.
+    let holds = |(i, j, is_zero): (IndexId, IndexId, bool)| {
+        let signs: &[i64] = if is_zero { &[1, -1] } else { &[1] };
+        signs.iter().any(|sign| is_named(e, (i, j, *sign), *from, &names, NESTED_PLACES))
+    };
+    if !conditions.into_iter().all(holds) {
         return false;
     }
     let Some(level) = level else { return true };
@@ -518,8 +524,18 @@ fn name_by_condition(e: &Elements, i: IndexId, j: IndexId, level: u32, names: &m
     }
 }
 
-/// Whether an index is another one with each dimension from a level on by its name.
-fn is_named(e: &Elements, i: IndexId, j: IndexId, level: u32, names: &[Option<IndexId>]) -> bool {
+/// How many quotients and remainders within one another are looked through.
+const NESTED_PLACES: usize = 4;
+
+/// Whether an index is another one, or its opposite by `sign`, with each dimension from a level on by its name.
+fn is_named(
+    e: &Elements,
+    (i, j, sign): (IndexId, IndexId, i64),
+    level: u32,
+    names: &[Option<IndexId>],
+    depth: usize,
+) -> bool {
+    let Some(depth) = depth.checked_sub(1) else { return false };
     let (mut terms, mut offset): (FxHashMap<Place, i64>, i64) = (FxHashMap::default(), 0);
     let mut add = |sum: &crate::rules::element::index::Linear, by: i64| -> Option<()> {
         for (place, own) in &sum.terms {
@@ -530,7 +546,7 @@ fn is_named(e: &Elements, i: IndexId, j: IndexId, level: u32, names: &[Option<In
         Some(())
     };
     let mut plain = e.linear(i).clone();
-    let mut named = Vec::new();
+    let (mut named, mut parts) = (Vec::new(), Vec::new());
     for (place, by) in &e.linear(i).terms {
         match place {
             Place::Bound(l, _) if *l >= level => match l.checked_sub(level).and_then(|k| names.get(k as usize)) {
@@ -538,15 +554,47 @@ fn is_named(e: &Elements, i: IndexId, j: IndexId, level: u32, names: &[Option<In
                 _ => return false,
             },
             Place::Var(..) | Place::Bound(..) => {}
-            _ => return false,
+            Place::Div(..) | Place::Mod(..) => {
+                let is_part = |q: &&(Place, Dim)| is_named_part(e, (*place, q.0), level, names, depth);
+                let counts = |q: &&(Place, Dim)| {
+                    q.1.fixed().and_then(|c| c.checked_mul(sign)).is_some_and(|c| by.fixed() == Some(c))
+                };
+                let Some((part, own)) = e.linear(j).terms.iter().filter(counts).find(is_part) else { return false };
+                parts.push((*place, *part, *own));
+            }
+            Place::Data(_) => return false,
         }
     }
-    plain.terms.retain(|(p, _)| !named.iter().any(|(n, ..)| n == p));
-    let mut shown = add(&plain, 1).is_some() && add(e.linear(j), -1).is_some();
+    // Each part of the other one is that of one only.
+    let mut others: Vec<Place> = parts.iter().map(|(_, part, _)| *part).collect();
+    others.sort_unstable();
+    if others.windows(2).any(|pair| pair.first() == pair.last()) {
+        return false;
+    }
+    plain.terms.retain(|(p, _)| !named.iter().any(|(n, ..)| n == p) && !parts.iter().any(|(n, ..)| n == p));
+    let mut rest = e.linear(j).clone();
+    rest.terms.retain(|(p, _)| !others.contains(p));
+    let mut shown = add(&plain, 1).is_some() && sign.checked_neg().is_some_and(|by| add(&rest, by).is_some());
     for (_, name, by) in named {
         shown &= by.fixed().is_some_and(|by| add(e.linear(name), by).is_some());
     }
     shown && offset == 0 && terms.values().all(|by| *by == 0)
+}
+
+/// Whether a quotient, or a remainder, is another one by the same size, of what is named so.
+fn is_named_part(
+    e: &Elements,
+    (own, other): (Place, Place),
+    level: u32,
+    names: &[Option<IndexId>],
+    depth: usize,
+) -> bool {
+    match (own, other) {
+        (Place::Div(i, n), Place::Div(j, m)) | (Place::Mod(i, n), Place::Mod(j, m)) => {
+            n == m && is_named(e, (i, j, 1), level, names, depth)
+        }
+        _ => false,
+    }
 }
 
 /// Whether an index is that along one dimension of this size, or a number of it.
