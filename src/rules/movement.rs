@@ -3,11 +3,12 @@
 //! ## What it says
 //! A view reads its operand at an index that is arithmetic on its own: row-major order is kept by a reshape, dimensions are exchanged, cut, read
 //! backwards. `cat`, `pad`, `tril` and scatters choose by the index, wherever a part begins. An index that comes from the data is one.
+//! Elements seen as others of fewer bytes are their parts, the lowest first; as others of more, several of them joined.
 //!
 //! ## When it is wrong
 //! A nearest element is a quotient only where what kernels compute is. Slices are clamped to the dimension; negative indices count from its end, once.
 //! Where sizes do not say which it is, nothing is said. `index` takes negative integers of the data, `index_select` and `gather` do not: they are
-//! different indices.
+//! different indices. Which byte comes first is the machine's: all that PyTorch runs on begin with the lowest.
 
 use smallvec::SmallVec;
 

@@ -9,7 +9,8 @@
 //! ## When it is wrong
 //! Where a narrow float meets another dtype, kernels take an operand of one element as it is, not rounded: such calls are not looked
 //! into. A number is rounded to a narrow float before it is added, not before it multiplies. `alpha` of floats is another kernel. The square of
-//! what is tiny or large leaves its dtype, and `hypot` does not: a root in its place is rounded further, or infinite.
+//! what is tiny or large leaves its dtype, and `hypot` does not: a root in its place is rounded further, or infinite. A power of -0.0 is 0.0, where a root of it
+//! keeps its sign: only the power of 0.5 is the root.
 
 use smallvec::SmallVec;
 
