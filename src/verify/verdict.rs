@@ -61,6 +61,8 @@ pub enum Assumption {
     Holds(String, String),
     /// Inputs of which nobody states strides lie row by row.
     Contiguous,
+    /// Inputs begin where their memory begins: a call states how far from there it reads.
+    Begin,
     /// Inputs are memory of their own, though one is written.
     Disjoint,
     /// Nodes of one stream run in list order.
@@ -89,6 +91,7 @@ impl Assumption {
             Assumption::Contiguous => {
                 "inputs without stated strides are contiguous (`inputs.layout = \"any\"` does not assume it)".into()
             }
+            Assumption::Begin => "inputs begin where their memory begins: a call states an offset in it".into(),
             Assumption::Disjoint => "no inputs but those of `inputs.may_alias` share memory; one is written".into(),
             Assumption::StreamOrder => {
                 "nodes of one stream run in list order (GE's topological order StableRDFS keeps it)".into()

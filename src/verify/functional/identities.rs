@@ -68,11 +68,13 @@ pub fn strided_step(f: &mut Functional<'_>, side: Side, operator: &Operator, pla
     let (from, to) = (f.laid_out(side, parent)?, f.laid_out(side, place)?);
     let (base, first) = (fixed(from)?, from.offset.fixed()?);
     let (taken, offset) = (fixed(to)?, to.offset.fixed()?);
-    // Where an input begins nobody knows: what is told from there on is told.
+    // Where an input begins nobody says, nor a tensor of the module: of inputs it is taken for granted, and said.
     let view = f.view(side);
     let told = operator.schema.param_index("storage_offset").zip(bind(operator, view, place.node));
     let own = told.is_some_and(|(at, bound)| *bound.get(at) == Arg::None);
-    let start = offset.checked_sub(first).filter(|_| own || view.kind(origin.node) == NodeKind::Call)?;
+    let begins = matches!(view.kind(origin.node), NodeKind::Call | NodeKind::Placeholder);
+    let start = offset.checked_sub(first).filter(|_| own || begins)?;
+    f.begin_counts |= !own && view.kind(origin.node) == NodeKind::Placeholder;
     if start < 0 || from.dtype != to.dtype || taken.iter().any(|(size, stride)| *size < 1 || *stride < 0) {
         return None;
     }

@@ -100,6 +100,8 @@ pub struct Functional<'a> {
     pub allows_quantum: bool,
     /// Whether anything was asked of how values lie.
     pub layout_counts: bool,
+    /// Whether anything was read at an offset in an input's memory.
+    pub begin_counts: bool,
     /// Operators of whose definitions something was shown that are not PyTorch's: a device may compute otherwise.
     pub defined: BTreeSet<Box<str>>,
     /// Whether the policy judges how outputs lie, too.

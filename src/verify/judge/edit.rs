@@ -176,6 +176,7 @@ pub(in crate::verify) fn functional<'a>(
         allows_wider: options.allow_wider,
         allows_quantum: options.integer_slack,
         layout_counts: false,
+        begin_counts: false,
         defined: BTreeSet::new(),
         judges_strides: options.policy == Policy::Strict,
         runs: None,
@@ -247,6 +248,7 @@ fn of_inputs(f: &Functional<'_>) -> Vec<Assumption> {
         stated.map(|(name, domain)| Assumption::Holds(name.clone(), domain.to_string())).collect();
     let counts = f.before.view.assumes_contiguous() && (f.layout_counts || f.kinds.shares_by_layout);
     all.extend(counts.then_some(Assumption::Contiguous));
+    all.extend(f.begin_counts.then_some(Assumption::Begin));
     all
 }
 
