@@ -34,8 +34,6 @@ struct Value<K> {
     /// Towards the name of what is equal bit by bit.
     exact: ValueId,
     settled: bool,
-    /// How many terms are below it, one upon the other, when its own was found.
-    height: u32,
     /// Whether some of the class are equal over the reals only.
     near: bool,
 }
@@ -67,7 +65,7 @@ impl<K> Default for Store<K> {
 impl<K: Copy + Eq + Hash> Store<K> {
     fn push(&mut self, key: Option<K>, term: Option<Term>) -> ValueId {
         let id = ValueId(u32::try_from(self.values.len()).unwrap_or(u32::MAX));
-        self.values.push(Value { parent: id, key, term, owner: id, exact: id, settled: false, height: 0, near: false });
+        self.values.push(Value { parent: id, key, term, owner: id, exact: id, settled: false, near: false });
         id
     }
 
@@ -116,10 +114,7 @@ impl<K: Copy + Eq + Hash> Store<K> {
                 self.find(id)
             }
             None => {
-                let (id, height) = (self.push(None, Some(term.clone())), self.height_of(&term));
-                if let Some(v) = self.values.get_mut(id.slot()) {
-                    v.height = height;
-                }
+                let id = self.push(None, Some(term.clone()));
                 self.terms.insert(term, id);
                 id
             }
@@ -143,9 +138,8 @@ impl<K: Copy + Eq + Hash> Store<K> {
     pub fn define(&mut self, id: ValueId, form: Form, children: impl IntoIterator<Item = ValueId>) {
         let term = self.canonical(Term { form: Arc::new(form), children: children.into_iter().collect() });
         let root = self.find(id);
-        let height = self.height_of(&term);
         if let Some(v) = self.values.get_mut(root.slot()) {
-            (v.term, v.owner, v.height) = (Some(term.clone()), id, height);
+            (v.term, v.owner) = (Some(term.clone()), id);
         }
         match self.terms.get(&term) {
             Some(known) => self.union(*known, id),
@@ -153,11 +147,6 @@ impl<K: Copy + Eq + Hash> Store<K> {
                 self.terms.insert(term, id);
             }
         }
-    }
-
-    fn height_of(&self, term: &Term) -> u32 {
-        let heights = term.children.iter().filter_map(|c| self.values.get(c.slot())).map(|v| v.height);
-        heights.max().map_or(0, |below| below.saturating_add(1))
     }
 
     /// Whether a term names a child by what is no longer its class: if not, it is in the table as it stands.
@@ -175,9 +164,8 @@ impl<K: Copy + Eq + Hash> Store<K> {
                 Some(known) => self.union(*known, owner),
                 None => {
                     self.terms.insert(term.clone(), owner);
-                    let height = self.height_of(&term);
                     if let Some(v) = self.values.get_mut(root.slot()) {
-                        (v.term, v.height) = (Some(term), height);
+                        v.term = Some(term);
                     }
                 }
             }
@@ -259,27 +247,21 @@ impl<K: Copy + Eq + Hash> Store<K> {
         if a == b {
             return None;
         }
-        // Terms above a settled class name it as it is: it stays the root. Of two, that which the other may be made of.
+        // Terms above a settled class name it as it is: it stays the root.
         let (first, second) = (a.min(b), a.max(b));
-        let [one, other] =
-            [first, second].map(|id| self.values.get(id.slot()).map_or((false, 0), |v| (v.settled, v.height)));
-        let keeps_second = other.0 && (!one.0 || other.1 < one.1);
+        let keeps_second = self.is_settled(second) && !self.is_settled(first);
         let (root, child) = if keeps_second { (second, first) } else { (first, second) };
-        let below: SmallVec<[ValueId; 3]> =
-            self.values.get(root.slot()).and_then(|v| v.term.as_ref()).map(|t| t.children.clone()).unwrap_or_default();
-        let is_made_of_child = below.into_iter().any(|c| self.find(c) == child);
         let value = self.values.get_mut(child.slot())?;
         value.parent = root;
         let (term, key, owner) = (value.term.clone(), value.key, value.owner);
-        let (settled, near, height) = (value.settled, value.near, value.height);
+        let (settled, near) = (value.settled, value.near);
         let value = self.values.get_mut(root.slot())?;
         // Whatever is below either was found: their terms are equal.
         value.settled |= settled;
         value.near |= near;
-        value.height = value.height.min(height);
         // What is an input stays one: it is not what it was found equal to, which may be made of it.
         let is_leaf = |t: &Option<Term>| t.as_ref().is_some_and(|t| matches!(*t.form, Form::Leaf(_) | Form::Input(_)));
-        let is_kept = (is_leaf(&term) || is_made_of_child && term.is_some()) && !is_leaf(&value.term);
+        let is_kept = is_leaf(&term) && !is_leaf(&value.term);
         value.key = if is_kept { key.or(value.key) } else { value.key.or(key) };
         if is_kept || value.term.is_none() && term.is_some() {
             let hidden = std::mem::replace(&mut value.term, term);
