@@ -13,7 +13,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 
 use crate::analysis::places_of;
 use crate::certificate::{Answered, Certificate, Conditions, GraphDigest, Rests, Step, ranges};
-use crate::graph::{BodyId, Graph, View};
+use crate::graph::{BodyId, Graph};
 use crate::ops::Registry;
 use crate::rules::Level;
 use crate::sym::Range;
