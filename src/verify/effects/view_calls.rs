@@ -97,8 +97,12 @@ fn bytes_lie_together(f: &mut Functional<'_>, side: Side, bound: &Bound<'_>, to:
     let origin = f.side(side).storages.origin(place);
     let Some(from) = f.laid_out(side, place) else { return false };
     let plain = |d: Dtype| d.is_integer() || d.is_float();
-    let filled = from.rank() > 0 && crate::analysis::contiguous(from) == Some(true);
-    if !filled || !plain(from.dtype) || !plain(to.dtype) {
+    // The stride of a dimension of one place is asked for, too.
+    let Some((Dim::Fixed(1), others)) = from.strides.as_deref().and_then(|all| all.split_last().map(|(l, o)| (*l, o)))
+    else {
+        return false;
+    };
+    if crate::analysis::contiguous(from) != Some(true) || !plain(from.dtype) || !plain(to.dtype) {
         return false;
     }
     let (own, wide) = (from.dtype.bytes().max(1), to.dtype.bytes());
@@ -109,6 +113,7 @@ fn bytes_lie_together(f: &mut Functional<'_>, side: Side, bound: &Bound<'_>, to:
     let fits = |d: Dim| d.fixed().and_then(|n| n.checked_rem(times)) == Some(0);
     f.view(side).kind(origin.node) == NodeKind::Call
         && fits(from.offset)
+        && others.iter().all(|stride| fits(*stride))
         && from.sizes.last().is_some_and(|size| fits(*size))
 }
 
@@ -283,4 +288,23 @@ pub(super) fn has_view(symbols: &mut Symbols, from: &TensorType, to: &TensorType
     crate::analysis::contiguous(from) == Some(true)
         || matches!(view_strides(symbols, from, &to.sizes), Ok(Viewed::As(_)))
         || crate::ops::has_view(symbols, from, &to.sizes) == Some(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::verify::tests::programs::{program, registry};
+    use crate::verify::{JudgeOptions, judge_pair};
+
+    #[test]
+    fn elements_of_another_width_are_seen_where_they_may_begin() {
+        let accepted = |seen: &str| {
+            let added = format!("v = aten.view.dtype({seen})\ny = aten.add.Tensor(x, 1)\nreturn (y,)");
+            let (before, after) = ("y = aten.add.Tensor(x, 1)\nreturn (y,)", added.as_str());
+            let [before, after] = [before, after].map(|lines| program("x: f32[1, 4]", lines));
+            judge_pair(&before, &after, &registry(), &JudgeOptions::default()).accepted
+        };
+        assert!(accepted("x, torch.int16"));
+        // Where an input begins, a wider element may not.
+        assert!(!accepted("x, torch.int64"));
+    }
 }
