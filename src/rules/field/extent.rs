@@ -48,14 +48,14 @@ pub const WORKING: f64 = 1024.0;
 /// No dimension is longer.
 const MANY: f64 = 9.3e18;
 /// The square of what is at least this is far above the smallest numbers.
-const SEEN: f64 = 1e-15;
+pub(super) const SEEN: f64 = 1e-15;
 /// How many elements what is chosen may be made of to be looked at as it is chosen.
 const CHOSEN: usize = 32;
 
 /// Between which ends an element lies.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::rules) struct Extent {
-    low: f64,
+    pub(super) low: f64,
     high: f64,
     /// Whether it is no NaN where its elements are none, infinite ones and what leaves its dtype included.
     plain: bool,
@@ -515,53 +515,6 @@ impl Elements {
         let rises = matches!(real(target), Some(Real::Exp | Real::Exp2 | Real::Expm1 | Real::Cosh));
         let levels = matches!(real(target), Some(Real::Sigmoid | Real::Silu | Real::Tanh | Real::Erf | Real::Erfc));
         (rises || levels) && kids.iter().any(far)
-    }
-
-    /// Whether a tiny root makes no difference to what is made of it: it is squared again, or held above a number that is not tiny.
-    fn spares_tiny_roots(&self, expr: &Expr) -> bool {
-        let is_seen = |id: &ExprId| self.float(*id).is_some_and(|v| v >= SEEN);
-        match (&expr.form, expr.kids.as_slice()) {
-            (Form::Op(Op::Mul), [a, b]) => a == b,
-            (Form::Op(Op::Max), kids) => expr.dtype != Dtype::F16 && kids.iter().any(is_seen),
-            (Form::Named(target, _), [_]) => real(target) == Some(Real::Square),
-            _ => false,
-        }
-    }
-
-    /// Whether roots are taken of products that may be nothing because they are tiny, and that makes a difference.
-    pub fn has_roots_of_what_vanishes(&mut self, root: ExprId) -> Option<bool> {
-        let below = self.below(root);
-        let mut not_squared: FxHashSet<ExprId> = [root].into_iter().collect();
-        for id in &below {
-            let expr = self.expr(*id)?;
-            if !self.spares_tiny_roots(expr) {
-                not_squared.extend(self.parts(expr));
-            }
-        }
-        for id in below {
-            let Some(Expr { form: Form::Named(target, _), kids, .. }) = self.expr(id) else { continue };
-            let is_root = match real(target) {
-                Some(Real::Sqrt) => not_squared.contains(&id),
-                Some(Real::Rsqrt) => true,
-                _ => false,
-            };
-            let Some(x) = kids.first().copied().filter(|_| is_root) else { continue };
-            let apart = match self.op_of(x) {
-                Some((Op::Mul, [a, b])) => {
-                    let (a, b) = (*a, *b);
-                    self.is_apart_from_zero(a)? && self.is_apart_from_zero(b)?
-                }
-                Some((Op::Div, [a, _])) => {
-                    let a = *a;
-                    self.is_apart_from_zero(a)?
-                }
-                _ => self.extent_of(x)?.low >= SEEN * SEEN || matches!(self.expr(x)?.form, Form::Load(..)),
-            };
-            if !apart {
-                return Some(true);
-            }
-        }
-        Some(false)
     }
 
     /// Returns between which ends an element, and each of those below it, lies.

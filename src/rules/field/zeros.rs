@@ -15,7 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::graph::Dtype;
 use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op, Source};
 use crate::rules::element::cast::loses_nothing;
-use crate::rules::field::extent::least_normal;
+use crate::rules::field::extent::{SEEN, least_normal};
 use crate::rules::rounding::constant;
 use crate::rules::table::{Edge, Real, edge_of, real};
 
@@ -233,6 +233,53 @@ impl Elements {
             },
             _ => false,
         }
+    }
+
+    /// Whether a tiny root makes no difference to what is made of it: it is squared again, or held above a number that is not tiny.
+    fn spares_tiny_roots(&self, expr: &Expr) -> bool {
+        let is_seen = |id: &ExprId| self.float(*id).is_some_and(|v| v >= SEEN);
+        match (&expr.form, expr.kids.as_slice()) {
+            (Form::Op(Op::Mul), [a, b]) => a == b,
+            (Form::Op(Op::Max), kids) => expr.dtype != Dtype::F16 && kids.iter().any(is_seen),
+            (Form::Named(target, _), [_]) => real(target) == Some(Real::Square),
+            _ => false,
+        }
+    }
+
+    /// Whether roots are taken of products that may be nothing because they are tiny, and that makes a difference.
+    pub fn has_roots_of_what_vanishes(&mut self, root: ExprId) -> Option<bool> {
+        let below = self.below(root);
+        let mut not_squared: FxHashSet<ExprId> = [root].into_iter().collect();
+        for id in &below {
+            let expr = self.expr(*id)?;
+            if !self.spares_tiny_roots(expr) {
+                not_squared.extend(self.parts(expr));
+            }
+        }
+        for id in below {
+            let Some(Expr { form: Form::Named(target, _), kids, .. }) = self.expr(id) else { continue };
+            let is_root = match real(target) {
+                Some(Real::Sqrt) => not_squared.contains(&id),
+                Some(Real::Rsqrt) => true,
+                _ => false,
+            };
+            let Some(x) = kids.first().copied().filter(|_| is_root) else { continue };
+            let apart = match self.op_of(x) {
+                Some((Op::Mul, [a, b])) => {
+                    let (a, b) = (*a, *b);
+                    self.is_apart_from_zero(a)? && self.is_apart_from_zero(b)?
+                }
+                Some((Op::Div, [a, _])) => {
+                    let a = *a;
+                    self.is_apart_from_zero(a)?
+                }
+                _ => self.extent_of(x)?.low >= SEEN * SEEN || matches!(self.expr(x)?.form, Form::Load(..)),
+            };
+            if !apart {
+                return Some(true);
+            }
+        }
+        Some(false)
     }
 
     /// Returns an element in which the number -0.0 is 0.0, and nothing is added to 0: one number, where no sign of a zero is asked.
